@@ -1,0 +1,115 @@
+"""The one way to call git: cut off from the person's environment and configuration (design.md section 4)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import GitFailed, GitMissing, StoreUnwritable
+
+SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsync=all",
+    "core.attributesFile=/dev/null",
+    "core.sharedRepository=0600",
+    "fastimport.unpackLimit=1",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+UNWRITABLE = ("No space left", "Disk quota", "Permission denied", "Read-only file system", "File too large")
+
+
+def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """An environment for git without anything that could lead it elsewhere: no inherited GIT_*, no configuration."""
+    clean = {name: value for name, value in (env or os.environ).items() if not name.startswith("GIT_")}
+    clean.update(
+        GIT_CONFIG_NOSYSTEM="1",
+        GIT_CONFIG_GLOBAL=os.devnull,
+        GIT_OPTIONAL_LOCKS="0",
+        GIT_TERMINAL_PROMPT="0",
+        LC_ALL="C",
+    )
+    return clean
+
+
+def command(git_dir: Path, *arguments: str) -> list[str]:
+    """The argument list of an isolated call on our object store."""
+    settings = [part for setting in SETTINGS for part in ("-c", setting)]
+    return ["git", *settings, f"--git-dir={git_dir}", *arguments]
+
+
+def start(arguments: list[str], *, stdin: int | None = subprocess.PIPE, **options: object) -> subprocess.Popen[bytes]:
+    """Starts an isolated git; raises GitMissing when there is none on PATH."""
+    try:
+        return subprocess.Popen(
+            arguments,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            umask=0o077,
+            **options,  # type: ignore[call-overload]
+        )
+    except FileNotFoundError as error:
+        if error.filename == "git":
+            raise GitMissing("git was not found on PATH", todo="install git, then try again") from None
+        raise
+
+
+def call(git_dir: Path, *arguments: str, data: bytes = b"") -> bytes:
+    """Runs git on our object store and gives what it printed; raises GitFailed or StoreUnwritable."""
+    return finish(start(command(git_dir, *arguments)), arguments[0], data)
+
+
+def call_in(folder: bytes | str, *arguments: str) -> bytes | None:
+    """Asks git about the person's own repository, reading only; None when it does not answer."""
+    try:
+        process = start(["git", *arguments], stdin=subprocess.DEVNULL, cwd=folder)
+    except (NotADirectoryError, FileNotFoundError):
+        return None
+    output, _ = process.communicate()
+    return output if process.returncode == 0 else None
+
+
+def personal_setting(folder: bytes | str, name: str) -> str:
+    """A path setting of the person's own git configuration as it holds in `folder`; "" when it is not set."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    clean["GIT_OPTIONAL_LOCKS"] = "0"
+    try:
+        done = subprocess.run(
+            ["git", "config", "--type=path", "--get", name],
+            cwd=folder,
+            env=clean,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise GitMissing("git was not found on PATH", todo="install git, then try again") from None
+    return os.fsdecode(done.stdout.rstrip(b"\n")) if done.returncode == 0 else ""
+
+
+def finish(process: subprocess.Popen[bytes], what: str, data: bytes = b"") -> bytes:
+    """Waits for a started git and gives its output; raises GitFailed or StoreUnwritable with git's own words."""
+    output, complaint = process.communicate(data)
+    if process.returncode != 0:
+        raise failure(what, complaint, process.returncode)
+    return output
+
+
+def failure(what: str, complaint: bytes, code: int) -> GitFailed | StoreUnwritable:
+    """The error that tells what git said."""
+    words = complaint.decode("utf-8", "replace").strip()
+    last = next((line for line in reversed(words.splitlines()) if line.startswith(("fatal", "error"))), words)
+    if any(sign in words for sign in UNWRITABLE):
+        return StoreUnwritable("the store cannot be written", path=last, todo="free some space or see: forkpoint doctor")
+    return GitFailed(f"git {what} failed ({code}): {last}", todo="see: forkpoint doctor")
+
+
+def create(git_dir: Path) -> None:
+    """Makes an empty bare object store of our own."""
+    git_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    finish(start(["git", "init", "--quiet", "--bare", "--template=", str(git_dir)], stdin=subprocess.DEVNULL), "init")
+    git_dir.chmod(0o700)

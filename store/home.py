@@ -1,0 +1,59 @@
+"""Where forkpoint keeps its data, and the person's choices."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ForkpointError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The person's choices, from settings.toml."""
+
+    largest_file: int = 256 * 1024 * 1024
+    """Bytes; a larger file is uncaptured and shown as such."""
+
+
+def data_folder(env: Mapping[str, str] | None = None) -> Path:
+    """`$FORKPOINT_HOME`, else the platform's user data folder. It need not exist."""
+    env = os.environ if env is None else env
+    chosen = env.get("FORKPOINT_HOME")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    if sys.platform.startswith("linux"):
+        # What platformdirs answers here; importing it would cost a hook more than the rest of its start.
+        base = env.get("XDG_DATA_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "share")
+        return Path(base) / "forkpoint"
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("forkpoint", appauthor=False))
+
+
+def settings(home: Path) -> Settings:
+    """Reads settings.toml; a missing file means the defaults. Raises ForkpointError when it cannot be understood."""
+    file = home / "settings.toml"
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        return Settings()
+    import tomllib
+
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ForkpointError(f"the settings cannot be read ({error})", path=str(file), todo="correct the file") from None
+    limit = table.get("limits", {}).get("largest_file", Settings.largest_file)
+    if not isinstance(limit, int) or limit < 0:
+        raise ForkpointError("limits.largest_file must be a number of bytes", path=str(file), todo="correct the file")
+    return Settings(largest_file=limit)
+
+
+def make_folder(folder: Path) -> Path:
+    """Makes a folder of ours, for the person alone."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
