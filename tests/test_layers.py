@@ -1,0 +1,126 @@
+"""What may import what: the engine knows no screen, the hook stays light, nothing lands outside of the package."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SCREEN = ("textual", "rich", "click")
+HEAVY = (*SCREEN, "pygit2", "msgspec", "tinydb", "unidiff", "humanize", "filelock", "pathspec", "orjson", "asyncio")
+
+
+def _modules(package: str) -> list[str]:
+    folder = ROOT / package
+    names = (path.relative_to(ROOT).with_suffix("").parts for path in sorted(folder.rglob("*.py")))
+    return ["forkpoint." + ".".join(part for part in parts if part != "__init__") for parts in names]
+
+
+def _sources() -> list[Path]:
+    return [path for package in ("store", "tui", "tests") for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def _run(program: str, *arguments: str, cwd: Path, payload: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, cwd=cwd, input=payload, capture_output=True, text=True, timeout=60)
+
+
+def test_the_engine_imports_no_screen_code(tmp_path: Path) -> None:
+    program = """
+import importlib, sys
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+    found = [screen for screen in sys.argv[1].split(",") if screen in sys.modules]
+    if found:
+        sys.exit(f"{name} imports {found}")
+"""
+    done = _run(program, ",".join(SCREEN), *_modules("store"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_hook_imports_nothing_heavy(tmp_path: Path) -> None:
+    program = """
+import sys
+from forkpoint.tui.cli import main
+sys.argv = ["forkpoint", "hook", "claude"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.txt").write_text("a\\n")
+    payload = (
+        f'{{"hook_event_name": "UserPromptSubmit", "session_id": "5f0c7f0a-0000-4000-8000-000000000001", '
+        f'"cwd": "{project}", "prompt": "Go", "prompt_id": "5f0c7f0a-0000-4000-8000-000000000002", '
+        f'"transcript_path": "{tmp_path}/none.jsonl"}}'
+    )
+    done = _run(program, cwd=project, payload=payload)
+    assert done.returncode == 0, done.stderr
+    assert not set(done.stdout.split()) & set(HEAVY)
+
+
+@pytest.mark.parametrize("name", ["store", "tui"])
+def test_the_folders_are_no_packages_of_their_own(name: str, tmp_path: Path) -> None:
+    done = _run(f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is not None)", cwd=tmp_path)
+    assert done.returncode == 0
+
+
+def test_every_folder_with_code_is_installed() -> None:
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        listed = tomllib.load(file)["tool"]["setuptools"]["packages"]
+    folders = {path.parent.relative_to(ROOT) for package in ("store", "tui") for path in (ROOT / package).rglob("*.py")}
+    assert sorted(listed) == sorted("forkpoint." + ".".join(folder.parts) for folder in folders)
+
+
+def test_every_dependency_is_imported_somewhere() -> None:
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        required = tomllib.load(file)["project"]["dependencies"]
+    names = {requirement.partition(">")[0] for requirement in required}
+    used = {name.partition(".")[0] for path in _sources() if "tests" not in path.parts for name in _imports(path)}
+    assert names <= used
+
+
+def test_differences_never_come_from_difflib() -> None:
+    users = [str(path.relative_to(ROOT)) for path in _sources() if "difflib" in _imports(path)]
+    assert users == []
+
+
+def test_the_screen_side_leaves_the_store_s_files_to_the_engine() -> None:
+    """Commands and screens know the facade, the model and the errors; recording and the text cleaner besides."""
+    allowed = {"api", "model", "errors", "text", "recording"}
+    strangers = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "tui").rglob("*.py"))
+        for name in _store_modules(path)
+        if name not in allowed
+    }
+    assert strangers == set()
+
+
+def _imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+    return names
+
+
+def _store_modules(path: Path) -> set[str]:
+    """Modules of the engine that a file names in `from ...store.x import y` or `from ...store import x`."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.level and node.module:
+            package, _, module = node.module.partition(".")
+            if package == "store":
+                names.update([module] if module else [alias.name for alias in node.names])
+    return names
