@@ -46,7 +46,9 @@ def settings(home: Path) -> Settings:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ForkpointError(f"the settings cannot be read ({error})", path=str(file), todo="correct the file") from None
+        raise ForkpointError(
+            f"the settings cannot be read ({error})", path=str(file), todo="correct the file"
+        ) from None
     limit = table.get("limits", {}).get("largest_file", Settings.largest_file)
     if not isinstance(limit, int) or limit < 0:
         raise ForkpointError("limits.largest_file must be a number of bytes", path=str(file), todo="correct the file")

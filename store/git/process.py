@@ -104,7 +104,9 @@ def failure(what: str, complaint: bytes, code: int) -> GitFailed | StoreUnwritab
     words = complaint.decode("utf-8", "replace").strip()
     last = next((line for line in reversed(words.splitlines()) if line.startswith(("fatal", "error"))), words)
     if any(sign in words for sign in UNWRITABLE):
-        return StoreUnwritable("the store cannot be written", path=last, todo="free some space or see: forkpoint doctor")
+        return StoreUnwritable(
+            "the store cannot be written", path=last, todo="free some space or see: forkpoint doctor"
+        )
     return GitFailed(f"git {what} failed ({code}): {last}", todo="see: forkpoint doctor")
 
 

@@ -1,0 +1,282 @@
+"""Making a checkpoint: walk, stream what is new, move one ref. Everything else can be repaired from that ref."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import IO
+
+from . import points, statindex
+from .errors import GitFailed, StoreUnwritable
+from .git.stream import EMPTY_TREE, Stream, blob_id, put, put_inline, put_tree, quoted, remove
+from .home import settings
+from .points import Checkpoint
+from .roots import Place
+from .scan import Limits, Scan, scan
+from .states import FOLDER_MODE, Node
+from .statindex import FileInfo, Index
+
+Progress = Callable[[int], None]
+"""Called now and then with the number of files stored so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a checkpoint is taken for; see points.Checkpoint for the words."""
+
+    reason: str
+    side: str = "after"
+    agent: str = ""
+    session: str = ""
+    prompt: str = ""
+    call: str = ""
+    entry: str = ""
+    subagent: str = ""
+    tool: str = ""
+    text: str = ""
+    label: str = ""
+    before: str = ""
+    shared: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    late: bool = False
+    operation: str = ""
+    only_drift: bool = False
+    """Store nothing when the files are as in the newest checkpoint of the root."""
+    time: int = 0
+    """When it happened, in nanoseconds; 0 for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What `take` did."""
+
+    id: str
+    """The checkpoint that holds the files as they are: the new one, or with only_drift the one before."""
+    made: bool
+    """A new checkpoint was stored."""
+    changed: bool
+    """The files differ from the newest checkpoint before."""
+    files: int
+    uncaptured: Mapping[str, str]
+    checkpoint: Checkpoint | None = None
+
+
+def take(
+    place: Place,
+    wanted: Wanted,
+    *,
+    wait: float = 30.0,
+    must_store: Iterable[tuple[bytes, Node]] = (),
+    locked: bool = False,
+    progress: Progress | None = None,
+) -> Taken:
+    """Takes a checkpoint of the root as it is now; returns once it is on the disk.
+
+    `must_store` names paths that a guard has to hold whatever the rules say (rule 2). With `locked` the caller
+    holds the root's lock. Raises Busy, StoreUnwritable, GitFailed, GitMissing.
+    """
+    with ExitStack() as stack:
+        if not locked:
+            stack.enter_context(place.locked(_who(wanted), wait))
+        try:
+            index = statindex.load(place.index_file)
+            try:
+                return _take(place, wanted, index, wait, list(must_store), progress)
+            except GitFailed:
+                if not index.tree:
+                    raise
+                # The index may name a tree that the store lost: read everything again, once.
+                return _take(place, wanted, Index(time=index.time), wait, list(must_store), progress)
+        except OSError as error:
+            raise StoreUnwritable(
+                "the checkpoint could not be made",
+                path=str(error.filename or place.root.path),
+                todo=str(error.strerror),
+            ) from None
+
+
+def look(place: Place) -> Scan:
+    """Walks the root without storing anything; the caller holds the root's lock, or can do with a moment's glimpse."""
+    return scan(place.root.path, statindex.load(place.index_file), limits(place), temporary=str(place.folder))
+
+
+def limits(place: Place) -> Limits:
+    """What is not captured in this place."""
+    home = os.stat(place.home)
+    return Limits(settings(place.home).largest_file, frozenset({(home.st_dev, home.st_ino)}))
+
+
+def _take(
+    place: Place,
+    wanted: Wanted,
+    index: Index,
+    wait: float,
+    must_store: list[tuple[bytes, Node]],
+    progress: Progress | None,
+) -> Taken:
+    with ExitStack() as stack:
+        writer = _Writer(place, stack, wait, progress)
+        found = scan(place.root.path, index, limits(place), writer, str(place.folder))
+        changed = bool(found.changed) or found.modes_changed or not index.tree
+        if wanted.only_drift and not changed and index.point:
+            _refresh(place, index, found, index.tree, index.point, index.time)
+            return Taken(index.point, False, False, found.files, found.uncaptured)
+        moment = max(wanted.time or time.time_ns(), index.time + 1)
+        checkpoint = _record(place, wanted, found, index, moment)
+        extra = [(path, node) for path, node in must_store if path not in found.state()] if must_store else []
+        tree = writer.commit(checkpoint, found, index, extra)
+        if not extra:
+            _refresh(place, index, found, tree, checkpoint.id, moment)
+        return Taken(checkpoint.id, True, changed, found.files, found.uncaptured, checkpoint)
+
+
+def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int) -> Checkpoint:
+    return Checkpoint(
+        id=points.new_id(),
+        root=place.root.id,
+        reason=wanted.reason,
+        side=wanted.side,
+        time=moment,
+        agent=wanted.agent,
+        session=wanted.session,
+        prompt=wanted.prompt,
+        call=wanted.call,
+        entry=wanted.entry,
+        subagent=wanted.subagent,
+        tool=wanted.tool,
+        text=wanted.text,
+        label=wanted.label,
+        before=wanted.before,
+        previous=index.point,
+        shared=wanted.shared,
+        named=wanted.named,
+        late=wanted.late,
+        operation=wanted.operation,
+        files=found.files,
+        bytes=found.bytes,
+        uncaptured=found.uncaptured,
+        moving=tuple(sorted(found.moving)),
+        largest_file=limits(place).largest_file,
+    )
+
+
+def _refresh(place: Place, index: Index, found: Scan, tree: str, point: str, moment: int) -> None:
+    """Writes the index, unless nothing in it would change."""
+    same = tree == index.tree and point == index.point and found.stamps == index.stamps
+    if same and found.folders == index.folders:
+        return
+    statindex.save(place.index_file, Index(tree, point, moment, found.stamps, found.folders))
+
+
+class _Writer:
+    """Opens the stream when the first new bytes come, holding the store's lock from then on."""
+
+    def __init__(self, place: Place, stack: ExitStack, wait: float, progress: Progress | None) -> None:
+        self._place = place
+        self._stack = stack
+        self._wait = wait
+        self._progress = progress
+        self._stream: Stream | None = None
+        self._sent: set[str] = set()
+
+    def blob(self, oid: str, data: bytes) -> None:
+        if oid not in self._sent:
+            self._opened().blob(data)
+            self._count(oid)
+
+    def large(self, oid: str, stream: IO[bytes], size: int) -> None:
+        if oid not in self._sent:
+            self._opened().blob_from(stream.read, size)
+            self._count(oid)
+
+    def commit(self, checkpoint: Checkpoint, found: Scan, index: Index, extra: list[tuple[bytes, Node]]) -> str:
+        """Sends the checkpoint and waits until it is on the disk; gives the id of its `files` tree."""
+        stream = self._opened()
+        lines = (*_files(found, index), *self._extra(extra), *_parts(checkpoint, found, extra))
+        mark = stream.commit(checkpoint.ref, checkpoint.time, lines)
+        tree = stream.tree_of(mark, points.FILES)
+        self._stream = None
+        stream.close()
+        return tree
+
+    def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
+        for path, node in extra:
+            if node.kind != "folder":
+                git_mode = 0o120000 if node.kind == "link" else (0o100755 if node.mode & 0o100 else 0o100644)
+                data = _bytes_at(self._place.root.path, path, node)
+                if blob_id(data) != node.oid:
+                    raise StoreUnwritable(
+                        "a path changed while its guard was taken", path=os.fsdecode(path), todo="try again"
+                    )
+                yield b"M %06o inline %s\ndata %d\n" % (git_mode, quoted(b"files/" + path), len(data)) + data + b"\n"
+
+    def _count(self, oid: str) -> None:
+        self._sent.add(oid)
+        if self._progress is not None and len(self._sent) % 256 == 0:
+            self._progress(len(self._sent))
+
+    def _opened(self) -> Stream:
+        if self._stream is None:
+            self._stack.enter_context(self._place.writing("save", self._wait))
+            self._stream = Stream(self._place.git_dir)
+            self._stack.callback(self._drop)
+        return self._stream
+
+    def _drop(self) -> None:
+        if self._stream is not None:
+            self._stream.abandon()
+
+
+def _bytes_at(root: str, path: bytes, node: Node) -> bytes:
+    full = os.path.join(os.fsencode(root), path)
+    if node.kind == "link":
+        return os.readlink(full)
+    with open(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
+        return stream.read()
+
+
+def _files(found: Scan, index: Index) -> Iterator[bytes]:
+    """The lines that turn the index's tree into the one that was found: removals first, for file ↔ folder swaps."""
+    if index.tree and index.tree != EMPTY_TREE:
+        yield put_tree(index.tree, points.FILES.encode())
+    if not index.tree:
+        for folder, record in found.folders.items():
+            for name, info in record.files.items():
+                yield _put_file(folder + name, info)
+        return
+    for path, change in found.changed.items():
+        if change.new is None:
+            yield remove(b"files/" + os.fsencode(path))
+    for path, change in found.changed.items():
+        if change.new is not None:
+            yield _put_file(path, change.new)
+
+
+def _put_file(path: str, info: FileInfo) -> bytes:
+    if stat.S_ISLNK(info[0]):
+        git_mode = 0o120000
+    else:
+        git_mode = 0o100755 if info[0] & 0o100 else 0o100644
+    return put(git_mode, info[5], b"files/" + os.fsencode(path))
+
+
+def _parts(checkpoint: Checkpoint, found: Scan, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
+    modes = {path + name: mode for path, folder in found.folders.items() for name, mode in folder.odd.items()}
+    modes |= {path: folder.mode for path, folder in found.folders.items() if path and folder.mode != FOLDER_MODE}
+    modes |= {os.fsdecode(path): node.mode for path, node in extra if node.kind == "file"}
+    empty = [path[:-1] for path, folder in found.folders.items() if path and not (folder.files or folder.folders)]
+    if modes:
+        yield put_inline(points.encode_modes(modes), points.MODES.encode())
+    if empty:
+        yield put_inline(points.encode_folders(empty), points.EMPTY.encode())
+    if found.sources:
+        yield put_inline(points.encode_rules(found.sources), points.RULES.encode())
+    yield put_inline(points.encode(checkpoint), points.RECORD.encode())
+
+
+def _who(wanted: Wanted) -> str:
+    return f"save ({wanted.reason})"

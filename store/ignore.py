@@ -1,0 +1,225 @@
+"""Which paths are ignored: .gitignore at every level, .git/info/exclude, the person's excludes, .forkpointignore.
+
+The patterns are matched by pathspec; the order in which sources speak is git's (gitignore(5)), with .forkpointignore
+before all others. A path that the project's index tracks is not ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from .git.process import call_in, personal_setting
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+GIT_FILE = ".gitignore"
+OUR_FILE = ".forkpointignore"
+
+
+class Source(NamedTuple):
+    """One file of ignore patterns."""
+
+    base: str
+    """The folder that its patterns are relative to: "" or "a/b/"."""
+    name: str
+    """.gitignore, .forkpointignore, exclude, or global."""
+    text: str
+
+
+class Rules:
+    """The patterns in force in one folder: the weakest source first."""
+
+    __slots__ = ("fingerprint", "sources")
+
+    def __init__(self, sources: tuple[Source, ...] = ()) -> None:
+        self.sources = sources
+        self.fingerprint = hashlib.blake2b(repr(sources).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+    def extended(self, more: Iterable[Source]) -> Rules:
+        """These rules and those of a folder below, each kind in its place."""
+        ours = [source for source in (*self.sources, *more) if source.name == OUR_FILE]
+        others = [source for source in (*self.sources, *more) if source.name != OUR_FILE]
+        return Rules((*others, *ours))
+
+    def ignore(self, path: str, is_folder: bool) -> bool:
+        """Whether the last pattern that speaks of `path` ignores it; its parents are not asked."""
+        for source in reversed(self.sources):
+            if path.startswith(source.base):
+                name = path[len(source.base) :] + ("/" if is_folder else "")
+                verdict = _compiled(source.text).check_file(name).include
+                if verdict is not None:
+                    return verdict
+        return False
+
+
+class RuleBook:
+    """All ignore sources of a checkpoint, asked about any path: the rules of then (rule 2)."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._by_base: dict[str, list[Source]] = {}
+        for source in sources:
+            self._by_base.setdefault(source.base, []).append(source)
+        self._at: dict[str, tuple[Rules, bool]] = {}
+
+    def ignores(self, path: str, is_folder: bool = False) -> bool:
+        """Whether `path`, or a folder above it, was ignored."""
+        parent = path.rpartition("/")[0]
+        rules, excluded = self._in_folder(parent + "/" if parent else "")
+        return excluded or rules.ignore(path, is_folder)
+
+    def _in_folder(self, folder: str) -> tuple[Rules, bool]:
+        steps: list[str] = []
+        while folder not in self._at and folder:
+            steps.append(folder)
+            folder = folder[: folder.rstrip("/").rfind("/") + 1]
+        if folder not in self._at:
+            self._at[folder] = (Rules(tuple(self._by_base.get("", ()))), False)
+        for step in reversed(steps):
+            rules, excluded = self._at[folder]
+            excluded = excluded or rules.ignore(step.rstrip("/"), True)
+            own = self._by_base.get(step, ())
+            self._at[step] = (rules.extended(own) if own else rules, excluded)
+            folder = step
+        return self._at[folder]
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(text.split("\n"))
+
+
+class Repository:
+    """A git repository of the person's at or above a folder, read only (rule 1)."""
+
+    def __init__(self, top: str, prefix: str) -> None:
+        self.top = top
+        """Absolute path of its work tree."""
+        self.prefix = prefix
+        """The work tree's path relative to our root: "" at or above the root, "a/b/" for one inside."""
+        self.git_dir = git_folder(top)
+        self._tracked: frozenset[str] | None = None
+        self._folders: frozenset[str] = frozenset()
+
+    @property
+    def stamp(self) -> tuple[int, int, int]:
+        """Changes when the project's index does."""
+        try:
+            stat = os.stat(os.path.join(self.git_dir, "index"))
+        except OSError:
+            return (0, 0, 0)
+        return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+
+    def tracks(self, path: str, root: str, is_folder: bool) -> bool:
+        """Whether the index holds `path` (relative to `root`), or something below it."""
+        if self._tracked is None:
+            self._load(root)
+        return path in self._folders if is_folder else path in (self._tracked or ())
+
+    def _load(self, root: str) -> None:
+        listed = call_in(self.top, "ls-files", "-z", "--cached") or b""
+        above = os.path.relpath(root, self.top) + "/" if not self.prefix and root != self.top else ""
+        names = (os.fsdecode(name) for name in listed.split(b"\0") if name)
+        inside = [self.prefix + name[len(above) :] for name in names if name.startswith(above)]
+        folders: set[str] = set()
+        for name in inside:
+            while (name := name.rpartition("/")[0]) and name not in folders:
+                folders.add(name)
+        self._tracked, self._folders = frozenset(inside), frozenset(folders)
+
+    def excludes(self) -> list[Source]:
+        """The person's global excludes and the repository's own exclude file."""
+        chosen = personal_setting(self.top, "core.excludesFile") or _default_excludes()
+        exclude = os.path.join(_common_folder(self.git_dir), "info", "exclude")
+        found = (("global", chosen), ("exclude", exclude))
+        return [Source(self.prefix, name, text) for name, file in found if (text := read_text(file))]
+
+
+def git_folder(top: str) -> str:
+    """The git folder of a work tree, also where `.git` is a file that names it."""
+    path = os.path.join(top, ".git")
+    if os.path.isdir(path):
+        return path
+    text = read_text(path).strip()
+    return os.path.normpath(os.path.join(top, text.removeprefix("gitdir:").strip())) if text else path
+
+
+def _common_folder(git_dir: str) -> str:
+    text = read_text(os.path.join(git_dir, "commondir")).strip()
+    return os.path.normpath(os.path.join(git_dir, text)) if text else git_dir
+
+
+def _default_excludes() -> str:
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, "git", "ignore")
+
+
+def read_text(file: str) -> str:
+    """A small text file as it is, or "" when there is none to read."""
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape", newline="") as stream:
+            return stream.read()
+    except (OSError, ValueError):
+        return ""
+
+
+def repository_of(root: str) -> Repository | None:
+    """The git repository whose work tree holds `root`."""
+    top = root
+    while not os.path.lexists(os.path.join(top, ".git")):
+        parent = os.path.dirname(top)
+        if parent == top:
+            return None
+        top = parent
+    return Repository(top, "")
+
+
+def outermost(root: str, repository: Repository | None) -> Rules:
+    """The rules that hold before the root's own files are read: excludes, and .gitignore of folders above the root."""
+    if repository is None:
+        chosen = personal_setting(root, "core.excludesFile") or _default_excludes()
+        text = read_text(chosen)
+        return Rules((Source("", "global", text),) if text else ())
+    sources = list(repository.excludes())
+    if repository.top != root:
+        sources += _above(root, repository.top)
+    return Rules(tuple(sources))
+
+
+def _above(root: str, top: str) -> list[Source]:
+    """Sources of folders between the work tree's top and the root, their patterns rewritten for the root.
+
+    A pattern of a folder above can name paths below the root only through the root's own path, so the text is kept
+    and the base is written as a negative climb: "../" for each level.
+    """
+    found: list[Source] = []
+    folder = top
+    parts = os.path.relpath(root, top).split(os.sep)
+    for depth, part in enumerate(parts):
+        text = read_text(os.path.join(folder, GIT_FILE))
+        if text:
+            below = "/".join(parts[depth:]) + "/"
+            found.append(Source("", GIT_FILE, _anchored(text, below)))
+        folder = os.path.join(folder, part)
+    return found
+
+
+def _anchored(text: str, below: str) -> str:
+    """Patterns of a folder above, said for a folder `below` it: anchored ones that lead elsewhere fall away."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
+        anchored = "/" in body.rstrip().rstrip("/")
+        if not anchored:
+            lines.append(line)
+        elif body.lstrip("/").startswith(below):
+            lines.append(f"{sign}/{body.lstrip('/')[len(below) :]}")
+        elif body.startswith("**/"):
+            lines.append(line)
+    return "\n".join(lines)

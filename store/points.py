@@ -1,0 +1,141 @@
+"""The record of a checkpoint: what stands in its checkpoint.json, and where its parts are in its tree.
+
+A checkpoint is a parentless commit with a ref of its own, `refs/points/ab/<id>` (design.md section 4). Its tree:
+
+    files/            the captured files and links
+    checkpoint.json   this record
+    modes             permission bits that are not 644/755, where there are any
+    empty-folders     folders without anything captured in them, where there are any
+    ignore-rules      the text of every ignore source in force, where there are any
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from .errors import StoreDamaged
+from .ignore import Source
+
+REFS = "refs/points/"
+FILES = "files"
+RECORD = "checkpoint.json"
+MODES = "modes"
+EMPTY = "empty-folders"
+RULES = "ignore-rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A save point: the files of a root at one moment, bound to an entry, with the reason it was made."""
+
+    id: str
+    root: str
+    """Id of the root."""
+    reason: str
+    side: str
+    time: int
+    agent: str = ""
+    session: str = ""
+    prompt: str = ""
+    """The agent's id of the prompt; with `call`, what binds the checkpoint to its entry."""
+    call: str = ""
+    """The tool-use id."""
+    entry: str = ""
+    """The entry's id, where it is known when the checkpoint is made (imports, saves in a session)."""
+    subagent: str = ""
+    tool: str = ""
+    text: str = ""
+    """How the moment is named while its entry cannot be read."""
+    label: str = ""
+    before: str = ""
+    """Tool checkpoints: the one that holds the files as they were before the call; "" when that is not known."""
+    previous: str = ""
+    """The newest checkpoint of the root when this one was made."""
+    shared: tuple[str, ...] = ()
+    """Other sessions that had a call open during this one's."""
+    named: tuple[str, ...] = ()
+    """Paths relative to the root that the call's own input names."""
+    late: bool = False
+    operation: str = ""
+    """Guards: the operation that they were taken for."""
+    files: int = 0
+    bytes: int = 0
+    complete: bool = True
+    known: tuple[str, ...] = ()
+    """Partial checkpoints: the paths that they speak of, those that were absent included."""
+    uncaptured: dict[str, str] = field(default_factory=dict[str, str])
+    moving: tuple[str, ...] = ()
+    largest_file: int = 0
+    """The size limit in force, in bytes."""
+
+    @property
+    def ref(self) -> str:
+        """The ref that keeps it."""
+        return ref_of(self.id)
+
+
+def new_id() -> str:
+    """A random id: 16 hexadecimal digits."""
+    return secrets.token_hex(8)
+
+
+def ref_of(point: str) -> str:
+    """The ref of a checkpoint."""
+    return f"{REFS}{point[:2]}/{point}"
+
+
+def encode(checkpoint: Checkpoint) -> bytes:
+    """checkpoint.json; paths that are not UTF-8 are kept as surrogate escapes in \\u notation."""
+    plain = {name: value for name, value in asdict(checkpoint).items() if value not in ("", (), {}, False)}
+    plain["complete"] = checkpoint.complete
+    return json.dumps(plain, ensure_ascii=True, indent=1).encode() + b"\n"
+
+
+def decode(data: bytes, where: str) -> Checkpoint:
+    """Reads checkpoint.json; keys of a newer version are passed over. Raises StoreDamaged."""
+    try:
+        plain: dict[str, Any] = json.loads(data)
+        known = {item.name for item in fields(Checkpoint)}
+        for name in ("shared", "named", "known", "moving"):
+            if name in plain:
+                plain[name] = tuple(plain[name])
+        return Checkpoint(**{name: value for name, value in plain.items() if name in known})
+    except (ValueError, TypeError) as error:
+        raise StoreDamaged(
+            f"a checkpoint's record cannot be read ({error})", path=where, todo="forkpoint verify"
+        ) from None
+
+
+def encode_modes(modes: dict[str, int]) -> bytes:
+    """`modes`: octal permission bits, a space, the path (folders end in "/"), NUL; sorted."""
+    return b"".join(b"%o %s\0" % (mode, os.fsencode(path)) for path, mode in sorted(modes.items()))
+
+
+def decode_modes(data: bytes) -> dict[bytes, int]:
+    """Reads `modes`."""
+    pairs = (line.partition(b" ") for line in data.split(b"\0") if line)
+    return {path: int(mode, 8) for mode, _, path in pairs}
+
+
+def encode_folders(folders: list[str]) -> bytes:
+    """`empty-folders`: paths, each ended by NUL; sorted."""
+    return b"".join(os.fsencode(path) + b"\0" for path in sorted(folders))
+
+
+def decode_folders(data: bytes) -> list[bytes]:
+    """Reads `empty-folders`."""
+    return [path for path in data.split(b"\0") if path]
+
+
+def encode_rules(sources: tuple[Source, ...]) -> bytes:
+    """`ignore-rules`: a JSON list of [base, name, text]."""
+    return json.dumps([list(source) for source in sources], ensure_ascii=True).encode()
+
+
+def decode_rules(data: bytes) -> tuple[Source, ...]:
+    """Reads `ignore-rules`."""
+    return tuple(Source(*item) for item in json.loads(data))

@@ -1,0 +1,215 @@
+"""Workspaces and their roots: which folder a command or hook speaks of, and where its data is."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from .durable import write_atomic
+from .errors import StoreDamaged, StoreUnwritable, UnsafePlace
+from .git import process
+from .home import make_folder
+from .locks import held
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder that is recorded."""
+
+    id: str
+    path: str
+    """Its real path."""
+    device: int
+    inode: int
+    birth: str = ""
+    """When the folder was made, where the system tells; "" otherwise."""
+    role: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where everything of one root is."""
+
+    home: Path
+    workspace: Path
+    root: Root
+
+    @property
+    def git_dir(self) -> Path:
+        """The object store of the workspace."""
+        return self.workspace / "objects.git"
+
+    @property
+    def folder(self) -> Path:
+        """What belongs to this root alone: stat index, open calls, journal, lock."""
+        return self.workspace / "roots" / self.root.id
+
+    @property
+    def index_file(self) -> Path:
+        """The stat index."""
+        return self.folder / "index"
+
+    @property
+    def journal_file(self) -> Path:
+        """The journal of a restore under way."""
+        return self.folder / "journal.json"
+
+    @property
+    def open_calls_file(self) -> Path:
+        """What hooks know of running sessions."""
+        return self.folder / "open-calls.json"
+
+    @contextmanager
+    def locked(self, who: str, wait: float = 30.0) -> Iterator[None]:
+        """Holds the root: no save and no restore of it runs meanwhile."""
+        with held(self.folder / "lock", who=who, wait=wait):
+            yield
+
+    @contextmanager
+    def writing(self, who: str, wait: float = 30.0) -> Iterator[None]:
+        """Holds the object store for writing."""
+        with held(self.workspace / "lock", who=who, wait=wait):
+            yield
+
+
+def real(folder: str | os.PathLike[str]) -> str:
+    """The folder's real path; raises UnsafePlace when it is no folder."""
+    path = os.path.realpath(folder)
+    if not os.path.isdir(path):
+        raise UnsafePlace("this is not a folder", path=path, todo="name a project folder with -C")
+    return path
+
+
+def choose(folder: str, home: Path) -> str:
+    """The folder that would be the root of `folder`: the nearest root upwards, else the git work tree, else itself."""
+    known = {place.root.path for place in places(home)}
+    work_tree = ""
+    at = folder
+    while True:
+        if at in known:
+            return at
+        if not work_tree and os.path.lexists(os.path.join(at, ".git")):
+            work_tree = at
+        parent = os.path.dirname(at)
+        if parent == at:
+            return work_tree or folder
+        at = parent
+
+
+def refuse_unsafe(root: str) -> None:
+    """Raises UnsafePlace for / and the home folder (rule 8)."""
+    if root == os.path.dirname(root):
+        raise UnsafePlace("forkpoint never records the whole disk", path=root, todo="run it in a project folder")
+    if root == os.path.realpath(os.path.expanduser("~")):
+        raise UnsafePlace("forkpoint never records the home folder", path=root, todo="run it in a project folder")
+
+
+def places(home: Path) -> list[Place]:
+    """Every root of every workspace."""
+    found: list[Place] = []
+    try:
+        folders = sorted((home / "workspaces").iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return found
+    except PermissionError as error:
+        raise StoreUnwritable("the store cannot be read", path=str(error.filename), todo="check its owner") from None
+    for workspace in folders:
+        found += [Place(home, workspace, root) for root in _roots_of(workspace)]
+    return found
+
+
+def _roots_of(workspace: Path) -> list[Root]:
+    file = workspace / "roots.json"
+    try:
+        data = json.loads(file.read_bytes())
+        return [Root(**item) for item in data["roots"]]
+    except FileNotFoundError:
+        return []
+    except PermissionError:
+        raise StoreUnwritable("the store cannot be read", path=str(file), todo="check its owner") from None
+    except (ValueError, KeyError, TypeError):
+        raise StoreDamaged("the list of roots cannot be read", path=str(file), todo="forkpoint doctor") from None
+
+
+def find(root: str, home: Path) -> Place | None:
+    """The place of a root: by path and inode, else by inode alone where the old path is gone (a moved folder)."""
+    stat = os.stat(root)
+    known = places(home)
+    for place in known:
+        if place.root.path == root and (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino):
+            return place
+    for place in known:
+        same = (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino)
+        if same and not os.path.exists(place.root.path) and place.root.birth == birth_of(root):
+            return _moved(place, root)
+    return None
+
+
+def replaced(root: str, home: Path) -> Place | None:
+    """The place of a root that had this path but another inode: deleted and cloned anew."""
+    stat = os.stat(root)
+    for place in places(home):
+        if place.root.path == root and (place.root.device, place.root.inode) != (stat.st_dev, stat.st_ino):
+            return place
+    return None
+
+
+def _moved(place: Place, root: str) -> Place:
+    moved = Place(place.home, place.workspace, replace(place.root, path=root))
+    others = [item for item in _roots_of(place.workspace) if item.id != place.root.id]
+    _write(place.workspace, [*others, moved.root])
+    return moved
+
+
+def adopt(root: str, home: Path) -> Place:
+    """The place of a root, made if there is none. Raises UnsafePlace, StoreUnwritable."""
+    refuse_unsafe(root)
+    existing = find(root, home)
+    if existing is not None:
+        return existing
+    try:
+        make_folder(home)
+        with held(home / "lock", who="a new workspace"):
+            existing = find(root, home)
+            if existing is not None:
+                return existing
+            return _make(root, home)
+    except OSError as error:
+        raise StoreUnwritable(
+            "the store cannot be written", path=str(error.filename or home), todo=f"{error.strerror}: forkpoint doctor"
+        ) from None
+
+
+def _make(root: str, home: Path) -> Place:
+    stat = os.stat(root)
+    workspace = make_folder(home / "workspaces" / secrets.token_hex(8))
+    place = Place(home, workspace, Root(secrets.token_hex(4), root, stat.st_dev, stat.st_ino, birth_of(root)))
+    make_folder(place.folder)
+    process.create(place.git_dir)
+    _write(workspace, [place.root])
+    return place
+
+
+def _write(workspace: Path, roots: list[Root]) -> None:
+    data = json.dumps({"roots": [asdict(root) for root in roots]}, indent=1).encode()
+    write_atomic(workspace / "roots.json", data)
+
+
+def birth_of(folder: str) -> str:
+    """When a folder was made; "" where the system does not tell. os.stat has it on macOS only."""
+    made = getattr(os.stat(folder), "st_birthtime", None)
+    if made is not None or not sys.platform.startswith("linux"):
+        return str(made or "")
+    try:
+        done = subprocess.run(["stat", "-c", "%W", folder], capture_output=True, check=False)
+    except OSError:
+        return ""
+    text = done.stdout.decode().strip()
+    return "" if text in ("0", "-") else text

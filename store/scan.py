@@ -1,0 +1,445 @@
+"""Walking a root: what is there now, against what the stat index knows.
+
+Links are never followed: folders are opened by descriptor with O_NOFOLLOW, so that a path swapped for a link while
+we walk leads nowhere (rule 5). A file that changes while it is read is read again (rule 7).
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from typing import IO, NamedTuple, Protocol
+
+from .git.stream import blob_id
+from .ignore import GIT_FILE, OUR_FILE, Repository, Rules, Source, outermost, repository_of
+from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
+from .statindex import FileInfo, Folder, Index
+
+IN_MEMORY = 8 << 20
+FRESH = 20_000_000
+"""Nanoseconds: file systems stamp files by a clock that ticks this coarsely; a younger file may change unseen."""
+COARSE = 2_000_000_000
+TRIES = 3
+OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+TEMPORARY = ".forkpoint-"
+
+
+class Sink(Protocol):
+    """Takes the bytes that no checkpoint holds yet."""
+
+    def blob(self, oid: str, data: bytes) -> None: ...
+
+    def large(self, oid: str, stream: IO[bytes], size: int) -> None: ...
+
+
+class Limits(NamedTuple):
+    """What is not captured whatever the rules say."""
+
+    largest_file: int
+    skip: frozenset[tuple[int, int]] = frozenset()
+    """(device, inode) of folders that are left out: our own store, when it stands inside the root."""
+
+
+class Change(NamedTuple):
+    """A path whose bytes or git mode are not those of the index."""
+
+    old: FileInfo | None
+    new: FileInfo | None
+
+
+class Scan(NamedTuple):
+    """One walk."""
+
+    folders: dict[str, Folder]
+    changed: dict[str, Change]
+    uncaptured: dict[str, str]
+    moving: frozenset[str]
+    sources: tuple[Source, ...]
+    stamps: dict[str, tuple[int, int, int]]
+    modes_changed: bool
+    """Permission bits or empty folders differ from the index, though perhaps no bytes."""
+
+    @property
+    def files(self) -> int:
+        """How many files and links were captured."""
+        return sum(len(folder.files) for folder in self.folders.values())
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all captured files."""
+        return sum(info[1] for folder in self.folders.values() for info in folder.files.values())
+
+    def state(self) -> State:
+        """What the walk found, as paths and nodes."""
+        found: dict[bytes, Node] = {}
+        for path, folder in self.folders.items():
+            if path and (folder.mode != FOLDER_MODE or not (folder.files or folder.folders)):
+                found[os.fsencode(path[:-1])] = Node("folder", folder.mode, "")
+            for name, info in folder.files.items():
+                link = stat.S_ISLNK(info[0])
+                mode = 0 if link else stat.S_IMODE(info[0])
+                found[os.fsencode(path + name)] = Node("link" if link else "file", mode, info[5])
+        return found
+
+
+class _Place(NamedTuple):
+    """What holds in the folder that is being walked."""
+
+    path: str
+    rules: Rules
+    repository: Repository | None
+    excluded: bool
+
+
+class _Unreadable(Exception):
+    """A path that cannot be captured; the message says why."""
+
+
+def scan(root: str, index: Index, limits: Limits, sink: Sink | None = None, temporary: str | None = None) -> Scan:
+    """Walks `root`, reading what the index does not vouch for; new bytes go to `sink`.
+
+    `temporary` is a folder for copies of files too large for memory. Raises OSError when the root itself cannot be
+    opened.
+    """
+    return _Walk(root, index, limits, sink, temporary).run()
+
+
+class _Walk:
+    def __init__(self, root: str, index: Index, limits: Limits, sink: Sink | None, temporary: str | None) -> None:
+        self.root = root
+        self.index = index
+        self.limits = limits
+        self.sink = sink
+        self.temporary = temporary
+        self.folders: dict[str, Folder] = {}
+        self.changed: dict[str, Change] = {}
+        self.uncaptured: dict[str, str] = {}
+        self.moving: set[str] = set()
+        self.sources: list[Source] = []
+        self.stamps: dict[str, tuple[int, int, int]] = {}
+        self.modes_changed = False
+
+    def run(self) -> Scan:
+        repository = repository_of(self.root)
+        rules = outermost(self.root, repository)
+        self.sources += rules.sources
+        if repository is not None:
+            self.stamps[""] = repository.stamp
+        top = os.open(self.root, OPEN_FOLDER & ~os.O_NOFOLLOW)
+        self._descend(top, _Place("", rules, repository, False))
+        for path in self.index.folders.keys() - self.folders.keys():
+            self.modes_changed = True
+            for name, info in self.index.folders[path].files.items():
+                self.changed[path + name] = Change(info, None)
+        return Scan(
+            self.folders,
+            self.changed,
+            self.uncaptured,
+            frozenset(self.moving),
+            tuple(self.sources),
+            self.stamps,
+            self.modes_changed,
+        )
+
+    def _descend(self, top: int, place: _Place) -> None:
+        """Depth first, with one open descriptor a level."""
+        stack = [(top, self._list(top, place))]
+        while stack:
+            descriptor, below = stack[-1]
+            if not below:
+                os.close(descriptor)
+                stack.pop()
+                continue
+            inner = below.pop()
+            name = inner.path[:-1].rpartition("/")[2]
+            try:
+                opened = os.open(name, OPEN_FOLDER, dir_fd=descriptor)
+            except OSError as error:
+                self._keep_unread(inner.path, _why(error))
+                continue
+            try:
+                stack.append((opened, self._list(opened, inner)))
+            except OSError as error:
+                os.close(opened)
+                self._keep_unread(inner.path, _why(error))
+
+    def _keep_unread(self, path: str, why: str) -> None:
+        """A folder that cannot be read is uncaptured, with all below it: nothing is said of its files (rule 7)."""
+        self.uncaptured[path[:-1]] = why
+
+    def _list(self, descriptor: int, place: _Place) -> list[_Place]:
+        """Captures one folder's files; gives the folders below it that are to be walked."""
+        with os.scandir(descriptor) as listing:
+            entries = list(listing)
+        place = self._own_rules(descriptor, place, {entry.name for entry in entries if entry.name.startswith(".")})
+        old = self.index.folders.get(place.path)
+        judge = _Judge(self, place, old)
+        known = old.files if old else {}
+        files: dict[str, FileInfo] = {}
+        odd: dict[str, int] = {}
+        below: list[_Place] = []
+        for entry in entries:
+            name = entry.name
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            kind = stat.S_IFMT(found.st_mode)
+            if kind == stat.S_IFDIR:
+                if name.lower() != ".git" and (found.st_dev, found.st_ino) not in self.limits.skip:
+                    excluded = judge.ignored(name, True)
+                    if excluded is not None:
+                        below.append(place._replace(path=f"{place.path}{name}/", excluded=excluded))
+                continue
+            if name.lower() == ".git" or name.startswith(TEMPORARY) or judge.ignored(name, False) is None:
+                continue
+            info = known.get(name)
+            if info is None or (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) != (
+                info[0],
+                info[1],
+                info[2],
+                info[3],
+                info[4],
+            ):
+                new = self._read(descriptor, place.path + name, name, found, info)
+                if new is None:
+                    continue
+                if info is None or info[5] != new[5] or _git_mode(info[0]) != _git_mode(new[0]):
+                    self.changed[place.path + name] = Change(info, new)
+                if info is not None and info[0] != new[0]:
+                    self.modes_changed = True
+                info = new
+            files[name] = info
+            if kind == stat.S_IFREG and stat.S_IMODE(info[0]) != usual_mode(info[0]):
+                odd[name] = stat.S_IMODE(info[0])
+        for name in known.keys() - files.keys():
+            self.changed[place.path + name] = Change(known[name], None)
+        self._finish(descriptor, place, old, judge, files, odd, below)
+        return below
+
+    def _finish(
+        self,
+        descriptor: int,
+        place: _Place,
+        old: Folder | None,
+        judge: _Judge,
+        files: dict[str, FileInfo],
+        odd: dict[str, int],
+        below: list[_Place],
+    ) -> None:
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        names = tuple(inner.path[len(place.path) : -1] for inner in below)
+        folder = Folder(mode, judge.fingerprint, files, tuple(judge.out), tuple(judge.forced), names, odd)
+        self.folders[place.path] = folder
+        if old is None or old.mode != mode or bool(files or names) != bool(old.files or old.folders):
+            self.modes_changed = True
+
+    def _own_rules(self, descriptor: int, place: _Place, dotted: set[str]) -> _Place:
+        """The rules inside this folder: a nested repository starts anew, ignore files add theirs."""
+        rules, repository = place.rules, place.repository
+        if ".git" in dotted and place.path:
+            repository = Repository(os.path.join(self.root, place.path[:-1]), place.path)
+            self.stamps[place.path] = repository.stamp
+            rules = Rules(tuple(repository.excludes()))
+            self.sources += rules.sources
+        own = [
+            Source(place.path, name, text)
+            for name in (GIT_FILE, OUR_FILE)
+            if name in dotted and (text := _read_rules(descriptor, name))
+        ]
+        if own:
+            self.sources += own
+            rules = rules.extended(own)
+        return place._replace(rules=rules, repository=repository)
+
+    def _read(
+        self, descriptor: int, path: str, name: str, found: os.stat_result, old: FileInfo | None
+    ) -> FileInfo | None:
+        kind = stat.S_IFMT(found.st_mode)
+        try:
+            if kind == stat.S_IFLNK:
+                return self._link(descriptor, name, found, old)
+            if kind != stat.S_IFREG:
+                raise _Unreadable(_KINDS.get(kind, "a special file"))
+            if found.st_size > self.limits.largest_file:
+                raise _Unreadable(f"larger than the limit ({found.st_size} bytes)")
+            return self._file(descriptor, path, name, old)
+        except _Unreadable as reason:
+            self.uncaptured[path] = str(reason)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.uncaptured[path] = _why(error)
+        return None
+
+    def _link(self, descriptor: int, name: str, found: os.stat_result, old: FileInfo | None) -> FileInfo:
+        target = os.readlink(os.fsencode(name), dir_fd=descriptor)
+        oid = blob_id(target)
+        self._send(oid, target, old)
+        return _info(found, oid)
+
+    def _file(self, descriptor: int, path: str, name: str, old: FileInfo | None) -> FileInfo:
+        opened = os.open(name, OPEN_FILE, dir_fd=descriptor)
+        try:
+            for attempt in range(TRIES):
+                before = os.fstat(opened)
+                if not stat.S_ISREG(before.st_mode):
+                    raise _Unreadable(_KINDS.get(stat.S_IFMT(before.st_mode), "a special file"))
+                last = attempt == TRIES - 1
+                read = self._large if before.st_size > IN_MEMORY else self._small
+                oid = read(opened, before, old, last)
+                if oid is not None:
+                    if last and not _same(before, os.fstat(opened)):
+                        self.moving.add(path)
+                    return _info(before, oid)
+                os.lseek(opened, 0, os.SEEK_SET)
+            raise AssertionError("the last attempt always answers")
+        finally:
+            os.close(opened)
+
+    def _small(self, opened: int, before: os.stat_result, old: FileInfo | None, last: bool) -> str | None:
+        """Reads a whole file; None when it changed meanwhile and may be tried again."""
+        data = _read_all(opened, before.st_size)
+        if not last and (len(data) != before.st_size or not _same(before, os.fstat(opened))):
+            return None
+        oid = blob_id(data)
+        self._send(oid, data, old)
+        return oid
+
+    def _large(self, opened: int, before: os.stat_result, old: FileInfo | None, last: bool) -> str | None:
+        """Copies a file aside while hashing it, so that what is stored is what was hashed."""
+        import tempfile
+
+        with tempfile.TemporaryFile(dir=self.temporary) as copy:
+            size = 0
+            while piece := os.read(opened, 1 << 20):
+                copy.write(piece)
+                size += len(piece)
+                if size > max(self.limits.largest_file, before.st_size):
+                    break
+            if not last and (size != before.st_size or not _same(before, os.fstat(opened))):
+                return None
+            digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+            copy.seek(0)
+            while piece := copy.read(1 << 20):
+                digest.update(piece)
+            oid = digest.hexdigest()
+            if self.sink is not None and (old is None or old[5] != oid):
+                copy.seek(0)
+                self.sink.large(oid, copy, size)
+            return oid
+
+    def _send(self, oid: str, data: bytes, old: FileInfo | None) -> None:
+        if self.sink is not None and (old is None or old[5] != oid):
+            self.sink.blob(oid, data)
+
+
+class _Judge:
+    """Says for the names of one folder whether they are ignored, from the index where that still holds."""
+
+    def __init__(self, walk: _Walk, place: _Place, old: Folder | None) -> None:
+        self._place = place
+        self._root = walk.root
+        self.fingerprint = place.rules.fingerprint + ("x" if place.excluded else "")
+        self.out: list[str] = []
+        self.forced: list[str] = []
+        prefix = place.repository.prefix if place.repository else ""
+        self._plain: frozenset[str] | set[str] = frozenset()
+        self._out: tuple[str, ...] = ()
+        self._forced: tuple[str, ...] = ()
+        if old is not None and old.rules == self.fingerprint:
+            self._plain = (old.files.keys() | set(old.folders)) - set(old.forced)
+            if walk.stamps.get(prefix) == walk.index.stamps.get(prefix):
+                self._out, self._forced = old.ignored, old.forced
+
+    def ignored(self, name: str, is_folder: bool) -> bool | None:
+        """None: leave it out. Else captured; True: what is below is ignored unless tracked."""
+        if name in self._plain:
+            return False
+        if name in self._out:
+            self.out.append(name)
+            return None
+        if name in self._forced or self._decide(name, is_folder):
+            self.forced.append(name)
+            return True
+        if self.out and self.out[-1] == name:
+            return None
+        return False
+
+    def _decide(self, name: str, is_folder: bool) -> bool:
+        """True: a pattern ignores it, but it is tracked. A name that is ignored is noted in `out`."""
+        place = self._place
+        path = place.path + name
+        if not (place.excluded or place.rules.ignore(path, is_folder)):
+            return False
+        if place.repository is not None and place.repository.tracks(path, self._root, is_folder):
+            return True
+        self.out.append(name)
+        return False
+
+
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+    stat.S_IFDIR: "became a folder",
+}
+
+
+def usual_mode(mode: int) -> int:
+    """The permission bits that git's own mode stands for."""
+    return EXECUTABLE_MODE if mode & 0o100 else FILE_MODE
+
+
+def _git_mode(mode: int) -> int:
+    return stat.S_IFMT(mode) | (mode & 0o100)
+
+
+def _why(error: OSError) -> str:
+    return {errno.EACCES: "not readable", errno.ELOOP: "became a link"}.get(
+        error.errno or 0, error.strerror or "unreadable"
+    )
+
+
+def _same(before: os.stat_result, after: os.stat_result) -> bool:
+    return (before.st_size, before.st_mtime_ns, before.st_ctime_ns) == (
+        after.st_size,
+        after.st_mtime_ns,
+        after.st_ctime_ns,
+    )
+
+
+def _info(found: os.stat_result, oid: str) -> FileInfo:
+    changed = found.st_ctime_ns
+    newest = max(found.st_mtime_ns, changed)
+    granule = COARSE if newest % 1_000_000_000 == 0 else FRESH
+    if time.time_ns() - newest < granule:
+        changed = 0
+    return (found.st_mode, found.st_size, found.st_mtime_ns, changed, found.st_ino, oid)
+
+
+def _read_all(opened: int, size: int) -> bytes:
+    data = os.read(opened, size + 1)
+    if len(data) >= size + 1 or len(data) < size:
+        pieces = [data]
+        while piece := os.read(opened, 1 << 20):
+            pieces.append(piece)
+        return b"".join(pieces)
+    return data
+
+
+def _read_rules(descriptor: int, name: str) -> str:
+    try:
+        opened = os.open(name, OPEN_FILE, dir_fd=descriptor)
+    except OSError:
+        return ""
+    with os.fdopen(opened, encoding="utf-8", errors="surrogateescape", newline="") as stream:
+        try:
+            return stream.read()
+        except OSError:
+            return ""

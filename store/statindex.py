@@ -1,0 +1,79 @@
+"""The stat index of a root: what each file looked like when its bytes were last read.
+
+A cache of facts ("with this stat, the bytes had this id"): losing it costs a full read, never a checkpoint.
+marshal, because a hook reads it on every call: 50,000 entries load in the time that json needs for 5,000.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from .durable import write_atomic
+
+FORMAT = 1
+
+FileInfo = tuple[int, int, int, int, int, str]
+"""st_mode, size, mtime ns, ctime ns, inode, blob id. A ctime of 0 never matches: the bytes are read again."""
+
+
+class Folder(NamedTuple):
+    """What the index knows of one folder."""
+
+    mode: int
+    """Permission bits."""
+    rules: str
+    """Fingerprint of the ignore rules under which its names were judged."""
+    files: dict[str, FileInfo]
+    ignored: tuple[str, ...]
+    """Names that a pattern ignores and no index tracks."""
+    forced: tuple[str, ...]
+    """Names that a pattern ignores but that are tracked, hence captured."""
+    folders: tuple[str, ...]
+    odd: dict[str, int]
+    """Permission bits of files that are not the usual ones; of the folder itself under the name ""."""
+
+
+@dataclass(slots=True)
+class Index:
+    """All of it; `folders` by path relative to the root, "" and "a/b/"."""
+
+    tree: str = ""
+    """Id of the tree that these files make; "" when none was stored."""
+    point: str = ""
+    """The checkpoint that holds it."""
+    time: int = 0
+    """Time of the newest checkpoint of the root: the next one is never older."""
+    stamps: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
+    """Per repository prefix, the stamp of the project's own index."""
+    folders: dict[str, Folder] = field(default_factory=dict[str, Folder])
+
+
+def load(file: Path) -> Index:
+    """The index in `file`; an empty one when it is missing, damaged or of another version."""
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return Index()
+    digest, body = data[:16], data[16:]
+    if hashlib.blake2b(body, digest_size=16).digest() != digest:
+        return Index()
+    version, tree, point, time, stamps, folders = marshal.loads(body)
+    if version != _version():
+        return Index()
+    return Index(tree, point, time, stamps, {name: Folder._make(record) for name, record in folders.items()})
+
+
+def save(file: Path, index: Index) -> None:
+    """Replaces the index file; not fsynced, since a lost index is only slow."""
+    folders = {name: tuple(folder) for name, folder in index.folders.items()}
+    body = marshal.dumps((_version(), index.tree, index.point, index.time, index.stamps, folders))
+    write_atomic(file, hashlib.blake2b(body, digest_size=16).digest() + body, sync=False)
+
+
+def _version() -> tuple[int, int, int]:
+    return (FORMAT, sys.version_info.major, sys.version_info.minor)
