@@ -1,0 +1,186 @@
+"""What the engine asks of an agent: one module each, which alone knows that agent's files.
+
+A module under `store/agents/` is an Agent: it has the functions below at its top level. It knows nothing of git or of
+our store; it turns the agent's files into the words of the model, and writes nothing but new files of forks.
+Light: the hook path may import this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+
+if TYPE_CHECKING:
+    from ..model import Block, Conversation, Entry, Live, SessionInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of an agent: on disk, or the copy of it that the store keeps."""
+
+    name: str
+    """Path of the agent's own file, wherever the bytes come from: spans name it."""
+    opener: Callable[[], BinaryIO]
+    """Opens the bytes from the start; they can be sought when `blocks` or `facts` are to be asked."""
+
+    def open(self) -> BinaryIO:
+        return self.opener()
+
+
+Sources = Sequence[Source]
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What the agent's own backups say of one path at one moment."""
+
+    kind: Literal["file", "absent"]
+    source: str = ""
+    """Path of the backup that holds the bytes; "" when absent."""
+    mode: int = 0o644
+    """Permission bits that the backup was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialState:
+    """What the agent's own backups say of the files just before a prompt (rule 16)."""
+
+    id: str
+    """Stable: the first 16 hexadecimal digits of a SHA-256 over agent, session and the record's id."""
+    entry_id: str
+    session: str
+    prompt: str
+    """The agent's id of the prompt, where it has one."""
+    time: int
+    files: dict[bytes, FileState]
+    """By path relative to the root. Every other path is unknown."""
+    outside: int = 0
+    """How many paths of it lie outside of the root."""
+    missing: tuple[bytes, ...] = ()
+    """Paths whose backup is gone: unknown, but worth telling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a session is known to have done to the files of a root, from its own records alone (for rule 15)."""
+
+    left: dict[bytes, frozenset[str]] = field(default_factory=dict[bytes, frozenset[str]])
+    """Path relative to the root → git blob ids of contents that its edit tools are proven to have left there."""
+    touched: dict[bytes, tuple[tuple[int, str], ...]] = field(default_factory=dict[bytes, tuple[tuple[int, str], ...]])
+    """Path → (time, id of the tool call's entry) of each step that is known to have changed it, the oldest first."""
+    outside: int = 0
+    """How many paths outside of the root it touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A new session file, not yet written: all that is needed to write it, and what to say of it."""
+
+    session: str
+    """The new session id."""
+    file: str
+    data: bytes
+    digest: str
+    """SHA-256 of the data, in hexadecimal: undo removes the file only while it still has it."""
+    source: str
+    """The agent's file that it was cut from."""
+    last: str
+    """Id of the entry that the fork ends with; "" when nothing is before it."""
+    entries: int
+    prompt_text: str = ""
+    """The prompt that is left out and handed back, in full."""
+    note: str = ""
+    """What a person should know: a cut that moved to the end of a batch of calls …"""
+    title: str = ""
+    backups: tuple[tuple[str, str], ...] = ()
+    """Files to copy along: (from, to)."""
+    mtime: int = 0
+    """Nanoseconds; just before the source's, so that "continue the newest" does not pick the fork."""
+
+
+class Agent(Protocol):
+    """The functions of an agent's module."""
+
+    @property
+    def NAME(self) -> str:
+        """The word that commands and records use: "claude"."""
+        ...
+
+    @property
+    def TITLE(self) -> str:
+        """What people call it: "Claude Code"."""
+        ...
+
+    def detect(self) -> bool:
+        """Whether this agent has ever been used here."""
+        ...
+
+    def sessions(self, root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
+        """Sessions that were started in the root or under it, but not under a nested root; the newest first.
+
+        Cheap: looks at beginnings and ends of files only. Files of one origin are one session.
+        """
+        ...
+
+    def sources(self, info: SessionInfo) -> list[Source]:
+        """Every file that `read` needs for this session, those of its sub-agents included."""
+        ...
+
+    def read(self, info: SessionInfo, sources: Sequence[Source] | None = None) -> Conversation:
+        """All of a session that can be read; never raises for what is inside of the files."""
+        ...
+
+    def blocks(self, entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> list[Block]:
+        """The whole text of an entry, read at its span; open_file opens what the span's file name stands for."""
+        ...
+
+    def facts(self, entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> dict[str, str]:
+        """What else its record tells: model, tokens, version, folder …; keys are words for people."""
+        ...
+
+    def file_states(
+        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
+    ) -> list[PartialState]:
+        """States of files from the agent's own backups, one for each prompt that has any, the oldest first."""
+        ...
+
+    def evidence(
+        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
+    ) -> Evidence:
+        """What the session's own records prove about the files of a root."""
+        ...
+
+    def plan_fork(
+        self,
+        conversation: Conversation,
+        entry: str,
+        *,
+        title: str,
+        before: bool | None = None,
+        session: str | None = None,
+        cwd: str | None = None,
+        sources: Sequence[Source] | None = None,
+    ) -> Fork:
+        """A fork that ends with an entry.
+
+        before: end just before it instead; None does so for prompts. session: the new id, random by default. cwd: the
+        folder in which it will be resumed, by default where the session was started. Raises ForkpointError.
+        """
+        ...
+
+    def write_fork(self, fork: Fork) -> None:
+        """Writes a planned fork; never over anything. Raises ForkpointError."""
+        ...
+
+    def untouched(self, fork_file: str, digest: str) -> bool:
+        """Whether a fork's file is still byte for byte what we wrote."""
+        ...
+
+    def resume_command(self, session: str, cwd: str) -> tuple[tuple[str, ...], str]:
+        """The command that goes on with a session, and the folder to run it in."""
+        ...
+
+    def live(self, root: str) -> list[Live]:
+        """Processes of this agent that are at work in the root or under it now."""
+        ...
