@@ -28,10 +28,9 @@ def clean(text: str, keep_lines: bool = False) -> str:
     """
     if text.isprintable():
         return text
-    if keep_lines:
-        text = text.replace("\r\n", "\n")
-    else:
-        text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
+    text = text.replace("\r\n", "\n")
+    if not keep_lines:
+        text = text.replace("\n", " ").replace("\t", " ")
     return _UNSAFE.sub(_visible, text)
 
 

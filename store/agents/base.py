@@ -145,9 +145,7 @@ class Agent(Protocol):
         """States of files from the agent's own backups, one for each prompt that has any, the oldest first."""
         ...
 
-    def evidence(
-        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
-    ) -> Evidence:
+    def evidence(self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> Evidence:
         """What the session's own records prove about the files of a root."""
         ...
 
