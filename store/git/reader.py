@@ -1,0 +1,205 @@
+"""Reading the object store through libgit2, cut off from every configuration but its own."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import pygit2
+from pygit2.enums import ConfigLevel
+
+from .. import points
+from ..errors import StoreDamaged
+from ..ignore import Source
+from ..points import Checkpoint
+from ..states import Node, State
+from .process import command, start
+from .stream import EMPTY_TREE
+
+for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLevel.PROGRAMDATA):
+    pygit2.settings.search_path[_level] = ""
+
+LARGE = 8 << 20
+LINK = 0o120000
+
+
+class Stored(NamedTuple):
+    """A checkpoint and where its parts are."""
+
+    checkpoint: Checkpoint
+    commit: str
+    files: str
+    """Id of the tree of its files."""
+    modes: str
+    """Ids of the blobs beside it; "" where there is none."""
+    empty: str
+    rules: str
+
+
+class Objects:
+    """The object store of a workspace, for reading. Opening it anew sees what other processes wrote."""
+
+    def __init__(self, git_dir: Path) -> None:
+        self.git_dir = git_dir
+        try:
+            self.repository = pygit2.Repository(str(git_dir), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        except (pygit2.GitError, KeyError) as error:
+            raise StoreDamaged(
+                "the object store cannot be opened", path=str(git_dir), todo=f"{error}: forkpoint doctor"
+            ) from None
+        self._states: dict[tuple[str, str, str], State] = {}
+
+    def read(self, oid: str) -> bytes:
+        """A blob's bytes, checked against its id; raises StoreDamaged."""
+        found = self._object(oid)
+        if not isinstance(found, pygit2.Blob):
+            raise StoreDamaged("an object is not a blob", path=oid, todo="forkpoint verify")
+        return found.data
+
+    def copy(self, oid: str, descriptor: int) -> None:
+        """Writes a blob's bytes to an open file, with little memory whatever its size."""
+        size = self.size(oid)
+        if size <= LARGE:
+            data = memoryview(self.read(oid))
+            while data:
+                data = data[os.write(descriptor, data) :]
+            return
+        process = start(command(self.git_dir, "cat-file", "blob", oid), stdin=subprocess.DEVNULL)
+        assert process.stdout is not None
+        while piece := process.stdout.read(1 << 20):
+            os.write(descriptor, piece)
+        if process.wait() != 0:
+            raise StoreDamaged("an object cannot be read", path=oid, todo="forkpoint verify")
+
+    def size(self, oid: str) -> int:
+        """Bytes of a blob."""
+        try:
+            return int(self.repository.odb.read_header(pygit2.Oid(hex=oid))[1])
+        except (KeyError, ValueError, pygit2.GitError):
+            raise StoreDamaged("an object is missing", path=oid, todo="forkpoint verify") from None
+
+    def holds(self, oid: str) -> bool:
+        """Whether the object is there."""
+        return pygit2.Oid(hex=oid) in self.repository.odb
+
+    def refs(self, prefix: str) -> dict[str, str]:
+        """Ref name → commit id, for all refs that begin with `prefix`."""
+        found: dict[str, str] = {}
+        for name in self.repository.references:
+            if name.startswith(prefix):
+                found[name] = str(self.repository.references[name].target)
+        return found
+
+    def ref(self, name: str) -> str | None:
+        """The commit that a ref names."""
+        try:
+            return str(self.repository.references[name].target)
+        except KeyError:
+            return None
+
+    def stored(self, commit: str) -> Stored:
+        """The checkpoint of a commit."""
+        tree = self.tree(commit)
+        record = points.decode(self._file(tree, points.RECORD, commit), commit)
+
+        def part(name: str) -> str:
+            return str(tree[name].id) if name in tree else ""
+
+        return Stored(
+            record,
+            commit,
+            part(points.FILES) or EMPTY_TREE,
+            part(points.MODES),
+            part(points.EMPTY),
+            part(points.RULES),
+        )
+
+    def tree(self, commit: str) -> pygit2.Tree:
+        """The tree of a commit, or a tree itself."""
+        if commit == EMPTY_TREE:
+            return cast(pygit2.Tree, self.repository[self.repository.TreeBuilder().write()])
+        found = self._object(commit)
+        if isinstance(found, pygit2.Commit):
+            return found.tree
+        if isinstance(found, pygit2.Tree):
+            return found
+        raise StoreDamaged("an object is not a tree", path=commit, todo="forkpoint verify")
+
+    def parents(self, commit: str) -> list[str]:
+        """Parents of a commit."""
+        found = self._object(commit)
+        return [str(oid) for oid in found.parent_ids] if isinstance(found, pygit2.Commit) else []
+
+    def file(self, commit: str, name: str) -> bytes:
+        """The bytes of a blob at the top of a commit's tree."""
+        return self._file(self.tree(commit), name, commit)
+
+    def state(self, stored: Stored) -> State:
+        """All nodes of a checkpoint."""
+        key = (stored.files, stored.modes, stored.empty)
+        if key not in self._states:
+            if len(self._states) > 8:
+                self._states.clear()
+            self._states[key] = self._state(stored)
+        return self._states[key]
+
+    def modes(self, stored: Stored) -> dict[bytes, int]:
+        """Unusual permission bits of a checkpoint; folders end in "/"."""
+        return points.decode_modes(self.read(stored.modes)) if stored.modes else {}
+
+    def empty_folders(self, stored: Stored) -> list[bytes]:
+        """Folders without files of a checkpoint."""
+        return points.decode_folders(self.read(stored.empty)) if stored.empty else []
+
+    def sources(self, stored: Stored) -> tuple[Source, ...]:
+        """The ignore sources that were in force."""
+        return points.decode_rules(self.read(stored.rules)) if stored.rules else ()
+
+    def walk(self, tree: str) -> Iterator[tuple[bytes, int, str]]:
+        """Every blob below a tree: path, git mode, id; without recursion."""
+        if tree == EMPTY_TREE:
+            return
+        pending = [(b"", self.tree(tree))]
+        while pending:
+            base, here = pending.pop()
+            for entry in here:
+                path = base + entry.raw_name
+                if entry.filemode == 0o040000:
+                    pending.append((path + b"/", cast(pygit2.Tree, entry)))
+                else:
+                    yield path, int(entry.filemode), str(entry.id)
+
+    def _state(self, stored: Stored) -> State:
+        modes = self.modes(stored)
+        found = {path: node(git_mode, oid, modes.get(path)) for path, git_mode, oid in self.walk(stored.files)}
+        for path in self.empty_folders(stored):
+            found[path] = Node("folder", modes.get(path + b"/", 0o755), "")
+        for path, mode in modes.items():
+            if path.endswith(b"/"):
+                found[path[:-1]] = Node("folder", mode, "")
+        return found
+
+    def _file(self, tree: pygit2.Tree, name: str, where: str) -> bytes:
+        try:
+            return self.read(str(tree[name].id))
+        except KeyError:
+            raise StoreDamaged(f"{name} is missing", path=where, todo="forkpoint verify") from None
+
+    def _object(self, oid: str) -> pygit2.Object:
+        try:
+            return self.repository[oid]
+        except (KeyError, ValueError, pygit2.GitError):
+            raise StoreDamaged("an object is missing or damaged", path=oid, todo="forkpoint verify") from None
+
+
+@lru_cache(maxsize=65536)
+def node(git_mode: int, oid: str, mode: int | None) -> Node:
+    """The node of a tree entry; `mode` are its recorded permission bits, where they are unusual."""
+    if git_mode == LINK:
+        return Node("link", 0, oid)
+    return Node("file", stat.S_IMODE(git_mode) if mode is None else mode, oid)

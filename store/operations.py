@@ -1,0 +1,146 @@
+"""What a person did: one chain of commits on refs/operations, each with one operation.json; never rewritten.
+
+An operation names points by id and keeps none alive (design.md section 4).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from .errors import StoreDamaged
+from .git.stream import Stream, put_inline
+from .roots import Place
+from .states import Node
+
+if TYPE_CHECKING:
+    from .git.reader import Objects
+
+REF = "refs/operations"
+FILE = "operation.json"
+MARKS = frozenset({"label", "pin", "unpin"})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One operation as it is stored."""
+
+    id: str
+    kind: str
+    time: int
+    root: str
+    session: str = ""
+    summary: str = ""
+    point: str = ""
+    """The checkpoint that it is about: a restore's target, what was labelled or pinned."""
+    entry: str = ""
+    """Where the conversation went, or where the row belongs."""
+    scope: str = ""
+    guard: str = ""
+    changes: tuple[tuple[str, list[Any] | None, list[Any] | None], ...] = ()
+    """Path (surrogate escapes), node before, node after, for each path that was changed."""
+    text: str = ""
+    """A label, or a branch's name."""
+    was: str = ""
+    """A mark's former value."""
+    of: str = ""
+    """Undo and redo: the operation that it takes back or does again."""
+    fork: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Forks: agent, session (the new id), source (the old id), file, digest, cwd, head, command."""
+    failed: int = 0
+
+
+def new_id() -> str:
+    """A random id: 12 hexadecimal digits, so that it is never taken for a checkpoint's."""
+    return secrets.token_hex(6)
+
+
+def append(place: Place, objects: Objects, record: Record) -> Record:
+    """Adds a record to the chain; returns when it is on the disk."""
+    with place.writing(record.kind):
+        stream = Stream(place.git_dir)
+        try:
+            stream.commit(REF, record.time, [put_inline(encode(record), FILE.encode())], parent=objects.ref(REF))
+        except BaseException:
+            stream.abandon()
+            raise
+        stream.close()
+    return record
+
+
+def encode(record: Record) -> bytes:
+    """operation.json."""
+    plain = {name: value for name, value in asdict(record).items() if value not in ("", (), {}, 0)}
+    return json.dumps(plain, ensure_ascii=True, indent=1).encode() + b"\n"
+
+
+def decode(data: bytes, where: str) -> Record:
+    """Reads operation.json; keys of a newer version are passed over. Raises StoreDamaged."""
+    try:
+        plain: dict[str, Any] = json.loads(data)
+        plain["changes"] = tuple(tuple(item) for item in plain.get("changes", ()))
+        known = {item.name for item in fields(Record)}
+        return Record(**{name: value for name, value in plain.items() if name in known})
+    except (ValueError, TypeError) as error:
+        raise StoreDamaged(f"an operation cannot be read ({error})", path=where, todo="forkpoint verify") from None
+
+
+def chain(objects: Objects, known: Sequence[tuple[str, Record]] = ()) -> list[tuple[str, Record]]:
+    """All operations with their commits, the oldest first; those in `known` are not read again."""
+    held = dict(known)
+    found: list[tuple[str, Record]] = []
+    commit = objects.ref(REF)
+    while commit is not None:
+        record = held.get(commit) or decode(objects.file(commit, FILE), commit)
+        found.append((commit, record))
+        commit = next(iter(objects.parents(commit)), None)
+    return found[::-1]
+
+
+def changes_of(pairs: dict[bytes, tuple[Node | None, Node | None]]) -> tuple[Any, ...]:
+    """Node pairs as a record holds them."""
+    return tuple(
+        (os.fsdecode(path), list(old) if old else None, list(new) if new else None)
+        for path, (old, new) in sorted(pairs.items())
+    )
+
+
+def pairs_of(record: Record) -> dict[bytes, tuple[Node | None, Node | None]]:
+    """The node pairs of a record."""
+    return {
+        os.fsencode(path): (Node(*old) if old else None, Node(*new) if new else None)
+        for path, old, new in record.changes
+    }
+
+
+def taken_back(records: Sequence[Record], root: str) -> tuple[list[Record], list[Record]]:
+    """What undo and redo would act on in a root: (operations not taken back, undone ones that can be redone).
+
+    The newest stands last in both. An undo moves its operation to the second list, a redo moves it back, and a new
+    operation of a person clears the second list, as in an editor.
+    """
+    done: list[Record] = []
+    undone: list[Record] = []
+    for record in records:
+        if record.root != root:
+            continue
+        if record.kind == "undo":
+            undone += [item for item in done if item.id == record.of]
+            done = [item for item in done if item.id != record.of]
+        elif record.kind == "redo":
+            done += [item for item in undone if item.id == record.of]
+            undone = [item for item in undone if item.id != record.of]
+        else:
+            done.append(record)
+            undone = []
+    return done, undone
+
+
+def moment() -> int:
+    """Now, in nanoseconds."""
+    return time.time_ns()
