@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ... import jsontext
 from ...errors import ForkpointError, UsageError
-from .. import jsontext
-from ..jsontext import Edit, Node, NotJson
-from ..rewrite import Change, carry_out, read
+from ...jsontext import Edit, Node, NotJson
+from ...rewrite import Change, carry_out, read
 
 EVENTS = (
     "SessionStart",

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from forkpoint.store.agents import jsontext, rewrite
+from forkpoint.store import jsontext, rewrite
 from forkpoint.store.agents.claude import settings as claude
 from forkpoint.store.errors import ForkpointError, Refused
 from hypothesis import given, settings, strategies

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import ForkpointError, Refused
+from .errors import ForkpointError, Refused
 
 
 @dataclass(frozen=True, slots=True)
