@@ -98,16 +98,20 @@ def encode(checkpoint: Checkpoint) -> bytes:
 def decode(data: bytes, where: str) -> Checkpoint:
     """Reads checkpoint.json; keys of a newer version are passed over. Raises StoreDamaged."""
     try:
-        plain: dict[str, Any] = json.loads(data)
-        known = {item.name for item in fields(Checkpoint)}
-        for name in ("shared", "named", "known", "moving"):
-            if name in plain:
-                plain[name] = tuple(plain[name])
-        return Checkpoint(**{name: value for name, value in plain.items() if name in known})
+        return from_plain(json.loads(data))
     except (ValueError, TypeError) as error:
         raise StoreDamaged(
             f"a checkpoint's record cannot be read ({error})", path=where, todo="forkpoint verify"
         ) from None
+
+
+def from_plain(plain: dict[str, Any]) -> Checkpoint:
+    """A record from the mapping that JSON gives."""
+    known = {item.name for item in fields(Checkpoint)}
+    for name in ("shared", "named", "known", "moving"):
+        if name in plain:
+            plain[name] = tuple(plain[name])
+    return Checkpoint(**{name: value for name, value in plain.items() if name in known})
 
 
 def encode_modes(modes: dict[str, int]) -> bytes:

@@ -1,0 +1,384 @@
+"""One tree of conversation, checkpoints, branches and operations; from data to data, without recursion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .agents.base import PartialState
+from .catalog import Row
+from .model import Branch, Conversation, Entry, Here, Live, Operation, Point, SessionTree
+from .operations import MARKS, Record, taken_back
+from .points import Checkpoint
+from .text import first_line
+
+WORDS = 3
+SMALL_WORDS = frozenset(
+    "a an and as at be by can do for from i in into is it make me my new now of on or our please so".split()
+)
+SMALL_WORDS |= frozenset("that the then this to us use want we with you your".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Labels, pins and names that a person gave, as they stand now."""
+
+    labels: Mapping[str, str]
+    pinned: frozenset[str]
+
+
+def marks(rows: Iterable[Row], acts: Sequence[Record], root: str) -> Marks:
+    """What labels and pins stand after all operations of a root, undone ones left out."""
+    labels = {row.stored.checkpoint.id: row.stored.checkpoint.label for row in rows if row.stored.checkpoint.label}
+    pinned: set[str] = set()
+    for act in taken_back(acts, root)[0]:
+        if act.kind == "label":
+            labels[act.point] = act.text
+        elif act.kind == "pin":
+            pinned.add(act.point)
+        elif act.kind == "unpin":
+            pinned.discard(act.point)
+    return Marks({point: text for point, text in labels.items() if text}, frozenset(pinned))
+
+
+def build(
+    conversation: Conversation,
+    rows: Sequence[Row],
+    acts: Sequence[Record],
+    states: Sequence[PartialState],
+    root: str,
+    live: tuple[Live, ...] = (),
+) -> SessionTree:
+    """The tree of one session; `here.dirty` is left unknown."""
+    entries = conversation.entries
+    done, _ = taken_back(acts, root)
+    mine = [act for act in done if act.session in conversation.info.ids]
+    talk = _talk(conversation, mine)
+    branches, branch_of = _branches(conversation, talk, mine)
+    held = marks(rows, acts, root)
+    finder = _Finder(conversation)
+    points = [
+        _point(row, finder, branch_of, held)
+        for row in rows
+        if row.stored.checkpoint.root == root and _belongs(row.stored.checkpoint, conversation, finder)
+    ]
+    points += _imports(states, points, finder, branch_of, held)
+    points.sort(key=lambda point: point.time)
+    info = replace(conversation.info, entries=len(entries), branches=len(branches), live=bool(live))
+    return SessionTree(
+        info=info,
+        entries=entries,
+        points=tuple(points),
+        branches=tuple(branches),
+        operations=tuple(shown(acts, root, conversation.info.ids)),
+        here=Here(files_here(points, done), talk, None),
+        branch_of=branch_of,
+        problems=conversation.problems,
+        live=live,
+    )
+
+
+def of_saves(info_id: str, rows: Sequence[Row], acts: Sequence[Record], root: str, base: SessionTree) -> SessionTree:
+    """The workspace's own session "files": one row for each checkpoint that belongs to no agent's session."""
+    held = marks(rows, acts, root)
+    chosen = [row for row in rows if row.stored.checkpoint.root == root and not row.stored.checkpoint.session]
+    entries: list[Entry] = []
+    points: list[Point] = []
+    for row in chosen:
+        checkpoint = row.stored.checkpoint
+        text = held.labels.get(checkpoint.id) or _plain_name(checkpoint)
+        parent = entries[-1].id if entries else None
+        entry = Entry(f"save-{checkpoint.id}", parent, "notice", checkpoint.time, text, info_id, flavour="save")
+        entries.append(entry)
+        points.append(replace(_point(row, None, {entry.id: "files"}, held), entry=entry.id, branch="files"))
+    done, _ = taken_back(acts, root)
+    head = entries[-1].id if entries else ""
+    branch = Branch("files", head, "active", None, info_id, first=entries[0].id if entries else None)
+    return replace(
+        base,
+        info=replace(base.info, entries=len(entries), branches=1 if entries else 0),
+        entries=tuple(entries),
+        points=tuple(points),
+        branches=(branch,) if entries else (),
+        operations=tuple(shown(acts, root, ("", info_id))),
+        here=Here(files_here(points, done), None, None),
+        branch_of={entry.id: "files" for entry in entries},
+    )
+
+
+def _plain_name(checkpoint: Checkpoint) -> str:
+    names = {"manual": "checkpoint", "guard": "guard before a restore", "start": "first checkpoint"}
+    return checkpoint.text or names.get(checkpoint.reason, checkpoint.reason)
+
+
+def shown(acts: Sequence[Record], root: str, sessions: Sequence[str]) -> list[Operation]:
+    """Operations of a root as rows, the oldest first; which can be undone, and why others cannot."""
+    done, undone = taken_back(acts, root)
+    open_ids = {act.id for act in done}
+    gone = {act.id for act in undone}
+    found: list[Operation] = []
+    for act in acts:
+        if act.root != root or act.session not in sessions:
+            continue
+        undoable = act.id in open_ids and act.kind not in ("undo", "redo")
+        why = "" if undoable else ("undone: redo brings it back" if act.id in gone else "taken back or not a change")
+        found.append(
+            Operation(
+                act.id,
+                act.kind,
+                act.time,
+                act.root,
+                act.session,
+                act.summary,
+                undoable=undoable,
+                why=why,
+                entry=act.entry or None,
+                data={"point": act.point, "guard": act.guard, "scope": act.scope, "of": act.of},
+            )
+        )
+    return found
+
+
+def files_here(points: Sequence[Point], done: Sequence[Record]) -> str | None:
+    """The point whose files the folder has: the newest recorded one, or where the newest restore went."""
+    newest = max(
+        (point for point in points if point.reason != "guard" and point.stored), key=lambda p: p.time, default=None
+    )
+    moved = [act for act in done if act.kind == "restore" and act.scope in ("files", "both")]
+    if moved and (newest is None or moved[-1].time > newest.time):
+        return moved[-1].point
+    return newest.id if newest else None
+
+
+def _talk(conversation: Conversation, done: Sequence[Record]) -> str | None:
+    """Where the conversation goes on: the newest entry, unless a restore of the conversation is newer."""
+    newest = max((entry.time for entry in conversation.entries), default=0)
+    for act in reversed(done):
+        if act.fork.get("switch"):
+            return str(act.fork["head"]) if act.time > newest and act.fork.get("head") else conversation.leaf
+    return conversation.leaf
+
+
+def _branches(
+    conversation: Conversation, talk: str | None, done: Sequence[Record]
+) -> tuple[list[Branch], dict[str, str]]:
+    main = [entry for entry in conversation.entries if not entry.under]
+    by_id = {entry.id: entry for entry in main}
+    children: dict[str, list[str]] = {}
+    for entry in main:
+        if entry.parent is not None:
+            children.setdefault(entry.parent, []).append(entry.id)
+    heads = [entry.id for entry in main if entry.id not in children]
+    own = {entry.session for entry in main}
+    tails = {session: _tail(leaf, children) for session, leaf in conversation.leaves.items() if leaf in by_id}
+    empty = [session for session in tails if session not in own]
+    names = _Names(done)
+    order = sorted(heads, key=lambda head: by_id[head].time, reverse=True)
+    active_head = _tail(talk, children) if talk in by_id and talk is not None else (order[0] if order else "")
+    moved = next((act for act in reversed(done) if act.fork.get("switch")), None)
+    waiting = (
+        str(moved.fork["session"]) if moved and talk == moved.fork.get("head") and talk != conversation.leaf else ""
+    )
+    if active_head in order:
+        order.remove(active_head)
+        order.insert(0, active_head)
+    session_of = {_tail(leaf, children): session for session, leaf in conversation.leaves.items() if session in own}
+    branch_of: dict[str, str] = {}
+    found: list[Branch] = []
+    for head in order:
+        path, fork = _own_path(head, by_id, branch_of)
+        session = session_of.get(head, "")
+        title = _title(head, fork, by_id, children)
+        name = names.of(session, title or conversation.info.title)
+        branch_of.update(dict.fromkeys(path, name))
+        state = "active" if head == active_head and not waiting else "left"
+        first = path[-1] if path else None
+        origin = names.origin(session) or ("agent" if fork else "")
+        updated = by_id[head].time
+        found.append(Branch(name, head, state, fork, session, first, updated, title, origin))
+    for session in empty:
+        leaf = conversation.leaves[session]
+        act = names.act(session)
+        name = names.of(session, by_id[leaf].text)
+        state = "active" if session == waiting else "left"
+        updated = act.time if act else by_id[leaf].time
+        found.append(Branch(name, leaf, state, leaf, session, None, updated, "", "forkpoint" if act else "agent"))
+    found.sort(key=lambda branch: branch.state != "active")
+    return found, branch_of
+
+
+def _tail(entry: str, children: Mapping[str, list[str]]) -> str:
+    """The end of the linear run that an entry stands on."""
+    while len(below := children.get(entry, ())) == 1:
+        entry = below[0]
+    return entry
+
+
+def _own_path(head: str, by_id: Mapping[str, Entry], taken: Mapping[str, str]) -> tuple[list[str], str | None]:
+    """Entries from the head up to the branch that it left, the newest first, and the entry where it left."""
+    path: list[str] = []
+    at: str | None = head
+    while at is not None and at in by_id and at not in taken:
+        path.append(at)
+        at = by_id[at].parent
+    return path, at if at in by_id else None
+
+
+def _title(head: str, fork: str | None, by_id: Mapping[str, Entry], children: Mapping[str, list[str]]) -> str:
+    """The first prompt after the last fork on the way to the head: what tells this branch from its siblings."""
+    title = ""
+    at: str | None = head
+    while at is not None and at in by_id:
+        entry = by_id[at]
+        if entry.kind == "prompt":
+            title = entry.text
+        if entry.parent is not None and len(children.get(entry.parent, ())) > 1 and title:
+            break
+        at = entry.parent
+    return title
+
+
+class _Names:
+    """Hands out branch names: what the person chose, else words of the first prompt; each only once."""
+
+    def __init__(self, done: Sequence[Record]) -> None:
+        self._acts = {str(act.fork["session"]): act for act in done if act.fork.get("session")}
+        self._taken: set[str] = {act.text for act in self._acts.values() if act.text}
+
+    def act(self, session: str) -> Record | None:
+        return self._acts.get(session)
+
+    def origin(self, session: str) -> str:
+        return "forkpoint" if session in self._acts else ""
+
+    def of(self, session: str, title: str) -> str:
+        act = self._acts.get(session)
+        if act is not None and act.text:
+            return act.text
+        name = fresh_name(title, self._taken)
+        self._taken.add(name)
+        return name
+
+
+def fresh_name(title: str, taken: Iterable[str]) -> str:
+    """A short name from a prompt's words, with a number where it is taken."""
+    held = set(taken)
+    words = re.findall(r"[^\W_]+", title.lower())
+    chosen = [word for word in words if word not in SMALL_WORDS][:WORDS] or words[:WORDS] or ["conversation"]
+    name = "-".join(word[:16] for word in chosen)
+    candidate, number = name, 2
+    while candidate in held:
+        candidate, number = f"{name}-{number}", number + 1
+    return candidate
+
+
+class _Finder:
+    """Finds the entry that a checkpoint is bound to."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.ids = frozenset(conversation.info.ids)
+        self.entries = {entry.id for entry in conversation.entries}
+        self.calls = {
+            entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call
+        }
+        self.prompts: dict[str, str] = {}
+        self._typed: list[Entry] = []
+        self._timed: dict[str, list[tuple[int, str]]] = {}
+        for entry in conversation.entries:
+            if entry.kind == "prompt":
+                self._typed.append(entry)
+                if entry.prompt:
+                    self.prompts.setdefault(entry.prompt, entry.id)
+            if not entry.under:
+                self._timed.setdefault(entry.session, []).append((entry.time, entry.id))
+        for timed in self._timed.values():
+            timed.sort()
+
+    def entry(self, checkpoint: Checkpoint) -> str | None:
+        if checkpoint.call and checkpoint.call in self.calls:
+            return self.calls[checkpoint.call]
+        if checkpoint.reason == "prompt":
+            return self._prompt(checkpoint)
+        if checkpoint.entry in self.entries:
+            return checkpoint.entry
+        return self._before(checkpoint)
+
+    def _prompt(self, checkpoint: Checkpoint) -> str | None:
+        if checkpoint.prompt:
+            return self.prompts.get(checkpoint.prompt)
+        # Claude Code before 2.1.196 names no prompt id: the same text, at the same time.
+        near = [
+            (abs(entry.time - checkpoint.time), entry.id)
+            for entry in self._typed
+            if entry.session == checkpoint.session and entry.text == first_line(checkpoint.text)
+        ]
+        return min(near)[1] if near and min(near)[0] < 120 * 10**9 else None
+
+    def _before(self, checkpoint: Checkpoint) -> str | None:
+        from bisect import bisect_right
+
+        timed = self._timed.get(checkpoint.session, [])
+        at = bisect_right(timed, (checkpoint.time, "\uffff"))
+        return timed[at - 1][1] if at else (timed[0][1] if timed else None)
+
+
+def _belongs(checkpoint: Checkpoint, conversation: Conversation, finder: _Finder) -> bool:
+    bound = checkpoint.call in finder.calls if checkpoint.call else checkpoint.prompt in finder.prompts
+    return checkpoint.session in finder.ids or bound or (checkpoint.entry in finder.entries and bool(checkpoint.entry))
+
+
+def _point(row: Row, finder: _Finder | None, branch_of: Mapping[str, str], held: Marks) -> Point:
+    checkpoint = row.stored.checkpoint
+    entry = finder.entry(checkpoint) if finder is not None else None
+    return Point(
+        id=checkpoint.id,
+        entry=entry,
+        branch=branch_of.get(entry or "", ""),
+        side=checkpoint.side,  # type: ignore[arg-type]
+        reason=checkpoint.reason,  # type: ignore[arg-type]
+        time=checkpoint.time,
+        label=held.labels.get(checkpoint.id, ""),
+        pinned=checkpoint.id in held.pinned,
+        files=checkpoint.files,
+        complete=checkpoint.complete,
+        added=row.added,
+        removed=row.removed,
+        known=len(checkpoint.known),
+        text=checkpoint.text,
+        late=checkpoint.late,
+        uncaptured=len(checkpoint.uncaptured),
+    )
+
+
+def _imports(
+    states: Sequence[PartialState],
+    points: Sequence[Point],
+    finder: _Finder,
+    branch_of: Mapping[str, str],
+    held: Marks,
+) -> list[Point]:
+    """Points from the agent's own backups, where no checkpoint of ours stands before the same prompt."""
+    covered = {point.entry for point in points if point.reason == "prompt"}
+    stored = {point.id for point in points}
+    return [
+        Point(
+            id=state.id,
+            entry=state.entry_id,
+            branch=branch_of.get(state.entry_id, ""),
+            side="before",
+            reason="import",
+            time=state.time,
+            label=held.labels.get(state.id, ""),
+            pinned=state.id in held.pinned,
+            files=sum(1 for file in state.files.values() if file.kind == "file"),
+            complete=False,
+            stored=False,
+            known=len(state.files),
+        )
+        for state in states
+        if state.files and state.entry_id not in covered and state.id not in stored
+    ]
+
+
+__all__ = ["MARKS", "Marks", "build", "files_here", "fresh_name", "marks", "of_saves", "shown"]
