@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from .agents.base import PartialState
 from .catalog import Row
 from .model import Branch, Conversation, Entry, Here, Live, Operation, Point, SessionTree
-from .operations import MARKS, Record, taken_back
+from .operations import Record, taken_back
 from .points import Checkpoint
 from .text import first_line
 
 WORDS = 3
-SMALL_WORDS = frozenset(
-    "a an and as at be by can do for from i in into is it make me my new now of on or our please so".split()
+SMALL_WORDS = re.compile(
+    "(a|an|and|as|at|be|by|can|do|for|from|i|in|into|is|it|make|me|my|new|now|of|on|or|our|please|so|that|the|then|this"
+    "|to|us|use|want|we|with|you|your)$"
 )
-SMALL_WORDS |= frozenset("that the then this to us use want we with you your".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ def fresh_name(title: str, taken: Iterable[str]) -> str:
     """A short name from a prompt's words, with a number where it is taken."""
     held = set(taken)
     words = re.findall(r"[^\W_]+", title.lower())
-    chosen = [word for word in words if word not in SMALL_WORDS][:WORDS] or words[:WORDS] or ["conversation"]
+    chosen = [word for word in words if not SMALL_WORDS.match(word)][:WORDS] or words[:WORDS] or ["conversation"]
     name = "-".join(word[:16] for word in chosen)
     candidate, number = name, 2
     while candidate in held:
@@ -379,6 +379,3 @@ def _imports(
         for state in states
         if state.files and state.entry_id not in covered and state.id not in stored
     ]
-
-
-__all__ = ["MARKS", "Marks", "build", "files_here", "fresh_name", "marks", "of_saves", "shown"]

@@ -17,6 +17,7 @@ from .stream import EMPTY_TREE
 
 Nodes = dict[bytes, tuple[Node | None, Node | None]]
 BINARY_SNIFF = 8000
+FOLDER = 0o040000
 
 
 def compare(objects: Objects, left: Stored, right: Stored) -> Nodes:
@@ -47,8 +48,8 @@ def tree_changes(
             if before == after:
                 continue
             path = base + name
-            old_tree = before is not None and before[0] == 0o040000
-            new_tree = after is not None and after[0] == 0o040000
+            old_tree = before is not None and before[0] == FOLDER
+            new_tree = after is not None and after[0] == FOLDER
             if old_tree or new_tree:
                 pending.append(
                     (path + b"/", before[1] if old_tree else EMPTY_TREE, after[1] if new_tree else EMPTY_TREE)
@@ -81,15 +82,18 @@ def _modes_only(
 
 
 def _blob_at(objects: Objects, tree: str, path: bytes) -> tuple[int, str] | None:
-    at = tree
-    parts = path.split(b"/")
-    for part in parts[:-1]:
-        entry = _entries(objects, at).get(part)
-        if entry is None or entry[0] != 0o040000:
+    entry = _entry_at(objects, tree, path)
+    return None if entry is None or entry[0] == FOLDER else entry
+
+
+def _entry_at(objects: Objects, tree: str, path: bytes) -> tuple[int, str] | None:
+    entry = (FOLDER, tree)
+    for part in path.split(b"/"):
+        found = _entries(objects, entry[1]).get(part) if entry[0] == FOLDER else None
+        if found is None:
             return None
-        at = entry[1]
-    entry = _entries(objects, at).get(parts[-1])
-    return None if entry is None or entry[0] == 0o040000 else entry
+        entry = found
+    return entry
 
 
 def _folders(
@@ -107,7 +111,16 @@ def _folders(
     old, new = nodes(left, old_modes), nodes(right, new_modes)
     for path in old.keys() | new.keys():
         before, after = found.get(path, (None, None))
-        found[path] = (before or old.get(path), after or new.get(path))
+        found[path] = (
+            before or old.get(path) or _usual_folder(objects, left.files, path),
+            after or new.get(path) or _usual_folder(objects, right.files, path),
+        )
+
+
+def _usual_folder(objects: Objects, tree: str, path: bytes) -> Node | None:
+    """The node of a folder with files and the usual mode, which no record names."""
+    entry = _entry_at(objects, tree, path)
+    return Node("folder", FOLDER_MODE, "") if entry is not None and entry[0] == FOLDER else None
 
 
 def is_binary(data: bytes) -> bool:

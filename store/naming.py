@@ -1,0 +1,53 @@
+"""Points named as people speak of them: by words and clock time, never by a bare number (design.md section 2)."""
+
+from __future__ import annotations
+
+import time
+
+from .model import Entry, Point
+from .text import first_line
+
+LONGEST = 40
+REASONS = {
+    "start": "when the session started",
+    "stop": "after the reply",
+    "end": "at the end of the session",
+    "manual": "checkpoint",
+    "guard": "guard",
+    "import": "recorded by the agent",
+}
+
+
+def clock(moment: int) -> str:
+    """The local time of day, with the day when it is not today: "09:41", "28 Nov 09:41"."""
+    then = time.localtime(moment / 10**9)
+    now = time.localtime()
+    pattern = "%H:%M" if then[:3] == now[:3] else ("%d %b %H:%M" if then[0] == now[0] else "%d %b %Y %H:%M")
+    return time.strftime(pattern, then).lstrip("0") if pattern != "%H:%M" else time.strftime(pattern, then)
+
+
+def prompt_title(entry: Entry, side: str = "before") -> str:
+    """'before prompt 4 "Now fold…"'."""
+    return f'{side} prompt {entry.turn} "{shortened(entry.text)}"'
+
+
+def title(point: Point | None, entry: Entry | None) -> str:
+    """A point or row in words, without its time."""
+    if point is not None and point.label:
+        return f'"{point.label}"'
+    if entry is not None and entry.kind == "prompt":
+        return prompt_title(entry, "before" if point is None or point.side == "before" else "after")
+    if point is not None and point.reason in REASONS and point.reason != "import":
+        words = REASONS[point.reason]
+        return f'{words} "{shortened(point.text)}"' if point.text and point.reason == "manual" else words
+    if entry is not None:
+        side = "before" if point is not None and point.side == "before" else "after"
+        return f"{side} {shortened(entry.text)}"
+    if point is not None:
+        return f"{point.side} {shortened(point.text)}" if point.text else REASONS.get(point.reason, point.reason)
+    return "now"
+
+
+def shortened(text: str) -> str:
+    """A text for the inside of a sentence."""
+    return first_line(text, LONGEST)

@@ -1,0 +1,102 @@
+"""What a person means by an ID: a checkpoint, entry, branch or label, "now", or a time (design.md section 6)."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .errors import AmbiguousId, UnknownId, UsageError
+from .model import Point, SessionTree
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What was meant. "now" is neither point nor entry."""
+
+    point: str | None = None
+    entry: str | None = None
+    session: str = ""
+
+
+def resolve(name: str, trees: Iterable[SessionTree]) -> Resolved:
+    """Finds the one thing that `name` stands for; the trees are asked in order, a whole match before a beginning.
+
+    Raises UnknownId, AmbiguousId, UsageError.
+    """
+    if name == "now":
+        return Resolved()
+    trees = list(trees)
+    if name.startswith("@"):
+        return _at_time(name, trees)
+    exact = {match for built in trees for match in _matches(built, name, whole=True)}
+    found = exact or {match for built in trees for match in _matches(built, name, whole=False)}
+    if not found:
+        raise UnknownId(f'nothing is called "{name}"', todo="forkpoint log lists ids, labels and branches")
+    if len(found) > 1:
+        names = ", ".join(sorted(item.point or item.entry or "" for item in found)[:5])
+        raise AmbiguousId(f'"{name}" could be {len(found)} things: {names}', todo="give more of the id")
+    return next(iter(found))
+
+
+def _matches(built: SessionTree, name: str, whole: bool) -> set[Resolved]:
+    def fits(text: str) -> bool:
+        return text == name if whole else len(name) >= 2 and text.startswith(name)
+
+    session = built.info.id
+    found = {Resolved(point.id, point.entry, session) for point in built.points if fits(point.id)}
+    found |= {Resolved(point.id, point.entry, session) for point in built.points if whole and point.label == name}
+    found |= {Resolved(None, branch.head, session) for branch in built.branches if whole and branch.name == name}
+    found |= {Resolved(None, entry.id, session) for entry in built.entries if fits(entry.id)}
+    return found
+
+
+def _at_time(name: str, trees: list[SessionTree]) -> Resolved:
+    moment = parse_time(name[1:], time.time())
+    candidates: list[tuple[Point, str]] = [
+        (point, built.info.id) for built in trees for point in built.points if point.time <= moment * 10**9
+    ]
+    if not candidates:
+        raise UnknownId(f"there is no checkpoint at or before {name}", todo="forkpoint log shows the oldest")
+    point, session = max(candidates, key=lambda pair: pair[0].time)
+    return Resolved(point.id, point.entry, session)
+
+
+def parse_time(text: str, now: float) -> float:
+    """Seconds since the epoch of "14:30", "yesterday", "2h", "2026-11-30", "2026-11-30 14:30"."""
+    local = time.localtime(now)
+    midnight = time.mktime((*local[:3], 0, 0, 0, 0, 0, -1))
+    if text == "yesterday":
+        return midnight - 1
+    if text == "today":
+        return now
+    if match := re.fullmatch(r"(\d+)([smhdw])", text):
+        return now - int(match[1]) * UNITS[match[2]]
+    if match := re.fullmatch(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", text):
+        hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 59)
+        at = time.mktime((*local[:3], hours, minutes, seconds, 0, 0, -1))
+        return at if at <= now + 60 else at - 86400
+    for pattern, end in (("%Y-%m-%d %H:%M", 59), ("%Y-%m-%dT%H:%M", 59), ("%Y-%m-%d", 86399)):
+        try:
+            return time.mktime(time.strptime(text, pattern)) + end
+        except ValueError:
+            continue
+    raise UsageError(f'"@{text}" is not a time', todo="try @14:30, @yesterday, @2h or @2026-11-30")
+
+
+def point_for(built: SessionTree, entry: str) -> Point | None:
+    """The point that a row without a checkpoint stands for: the newest at or before it on its branch."""
+    index = {item.id: item for item in built.entries}
+    by_entry: dict[str, list[Point]] = {}
+    for point in built.points:
+        if point.entry is not None and point.reason != "guard":
+            by_entry.setdefault(point.entry, []).append(point)
+    at = index.get(entry)
+    while at is not None:
+        if at.id in by_entry:
+            return max(by_entry[at.id], key=lambda point: point.time)
+        at = index.get(at.parent or at.under)
+    return None

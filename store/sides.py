@@ -1,0 +1,151 @@
+"""The two sides of a comparison: a checkpoint, what the agent's own backups know, or the folder as it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from .agents.base import PartialState
+from .errors import StoreDamaged
+from .git.compare import Nodes, compare
+from .git.reader import Objects, Stored
+from .git.stream import blob_id
+from .ignore import RuleBook, Source
+from .scan import Scan
+from .states import FOLDER_MODE, Node, State
+
+Read = Callable[[bytes, Node], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Files at one moment, and what can be said of them."""
+
+    title: str
+    time: int
+    state: State
+    read: Read
+    known: frozenset[bytes] | None = None
+    """The paths that it speaks of; None: all that are captured."""
+    uncaptured: Mapping[bytes, str] | None = None
+    sources: tuple[Source, ...] = ()
+    moving: frozenset[bytes] = frozenset()
+    stored: Stored | None = None
+
+    def speaks_of(self, path: bytes) -> bool:
+        """Whether this side knows what stood, or did not stand, at a path (rules 7 and 16)."""
+        if self.known is not None:
+            return path in self.known
+        return uncaptured_reason(self.uncaptured or {}, path) is None
+
+    def ignores(self, path: bytes, is_folder: bool = False) -> bool:
+        """Whether the ignore rules that were in force here leave the path out."""
+        return RuleBook(self.sources).ignores(os.fsdecode(path), is_folder)
+
+
+def uncaptured_reason(uncaptured: Mapping[bytes, str], path: bytes) -> str | None:
+    """Why a path, or a folder above it, was not captured."""
+    if not uncaptured:
+        return None
+    at = path
+    while at:
+        if at in uncaptured:
+            return uncaptured[at]
+        at = at.rpartition(b"/")[0]
+    return None
+
+
+def of_checkpoint(objects: Objects, stored: Stored, title: str) -> Side:
+    """The side of a stored checkpoint."""
+    checkpoint = stored.checkpoint
+    known = None if checkpoint.complete else frozenset(os.fsencode(path) for path in checkpoint.known)
+    return Side(
+        title,
+        checkpoint.time,
+        objects.state(stored),
+        lambda path, node: objects.read(node.oid),
+        known,
+        {os.fsencode(path): why for path, why in checkpoint.uncaptured.items()},
+        objects.sources(stored),
+        frozenset(os.fsencode(path) for path in checkpoint.moving),
+        stored,
+    )
+
+
+def of_backups(state: PartialState, title: str) -> Side:
+    """The side of a state that only the agent's own backups know."""
+    found: dict[bytes, Node] = {}
+    sources: dict[bytes, str] = {}
+    for path, file in state.files.items():
+        if file.kind == "file":
+            sources[path] = file.source
+            found[path] = Node("file", file.mode & 0o7777, blob_id(_backup(file.source)))
+    return Side(title, state.time, found, lambda path, node: _backup(sources[path]), frozenset(state.files))
+
+
+def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
+    """The side of the folder as it is."""
+    return Side(
+        title,
+        now,
+        scan.state(),
+        lambda path, node: on_disk(root, path, node),
+        None,
+        {os.fsencode(path): why for path, why in scan.uncaptured.items()},
+        scan.sources,
+        frozenset(os.fsencode(path) for path in scan.moving),
+    )
+
+
+def _backup(file: str) -> bytes:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise StoreDamaged("the agent's backup is gone", path=file, todo=str(error.strerror)) from None
+
+
+def on_disk(root: str, path: bytes, node: Node) -> bytes:
+    """The bytes of a file or link below a root, for showing; links are not followed (rule 5)."""
+    full = os.path.join(os.fsencode(root), path)
+    if node.kind == "link":
+        return os.readlink(full)
+    with open(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        return stream.read()
+
+
+def differences(objects: Objects | None, left: Side, right: Side) -> tuple[Nodes, int]:
+    """Differing paths over what both sides know, and how many paths only one of them speaks of (rule 16)."""
+    if objects is not None and left.stored and right.stored and left.known is None and right.known is None:
+        pairs = compare(objects, left.stored, right.stored)
+    else:
+        pairs = _by_state(left, right)
+    told = {path: pair for path, pair in pairs.items() if left.speaks_of(path) and right.speaks_of(path)}
+    return told, len(pairs) - len(told)
+
+
+def _by_state(left: Side, right: Side) -> Nodes:
+    old, new = with_folders(left.state, right.state), with_folders(right.state, left.state)
+    paths = old.keys() | new.keys()
+    for side in (left, right):
+        if side.known is not None:
+            paths = paths & side.known
+    return {path: (old.get(path), new.get(path)) for path in paths if old.get(path) != new.get(path)}
+
+
+def with_folders(state: State, other: State) -> State:
+    """A state that also names those of its usual folders that the other one names.
+
+    A folder with files and the usual mode is in no state by itself: without this, one whose mode was changed would
+    look as if it had come or gone.
+    """
+    wanted = [path for path, node in other.items() if node.kind == "folder" and path not in state]
+    if not wanted:
+        return state
+    implied: set[bytes] = set()
+    for path in state:
+        at = path
+        while (at := at.rpartition(b"/")[0]) and at not in implied:
+            implied.add(at)
+    return {**state, **{path: Node("folder", FOLDER_MODE, "") for path in wanted if path in implied}}

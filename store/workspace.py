@@ -1,0 +1,249 @@
+"""A workspace as it stands open: its root, its store, and what was read of its conversations."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from . import agents, capture, catalog, operations, points, roots, sides, transcripts, tree
+from .agents.base import PartialState, Source
+from .catalog import Content
+from .errors import NoWorkspace, UnknownId
+from .git.reader import Objects, Stored
+from .home import data_folder
+from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
+from .naming import clock, title
+from .operations import Record
+from .roots import Place
+from .sides import Side
+from .transcripts import Kept
+
+FILES = "files"
+"""The id of the workspace's own session: saves and guards that belong to no agent's session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A conversation that was read, and what its files looked like then."""
+
+    stamp: tuple[tuple[str, int, int], ...]
+    conversation: Conversation
+    states: tuple[PartialState, ...]
+
+
+class Workspace:
+    """Reads what commands and the app ask for; methods that write are in restoring, forking and api."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None, home: Path | None) -> None:
+        self.home = home or data_folder()
+        self.root = roots.choose(roots.real(folder or os.getcwd()), self.home)
+        roots.refuse_unsafe(self.root)
+        self.lock = threading.RLock()
+        self._objects: Objects | None = None
+        self._read: dict[str, Read] = {}
+        self._sessions: list[SessionInfo] = []
+
+    @property
+    def place(self) -> Place | None:
+        """Where the root's data is; None while nothing was recorded."""
+        return roots.find(self.root, self.home)
+
+    def need_place(self) -> Place:
+        """The place, or NoWorkspace with what to do."""
+        place = self.place
+        if place is None:
+            raise NoWorkspace(
+                "nothing is recorded here yet", path=self.root, todo="forkpoint save, or forkpoint install"
+            )
+        return place
+
+    def adopted(self) -> Place:
+        """The place, made where there was none: the person acts."""
+        return roots.adopt(self.root, self.home)
+
+    def objects(self) -> Objects:
+        """The object store, opened anew so that it shows what others wrote."""
+        return Objects(self.need_place().git_dir)
+
+    def content(self) -> Content:
+        """The catalog, caught up; empty while nothing is recorded."""
+        place = self.place
+        return catalog.load(place, Objects(place.git_dir)) if place is not None else Content((), ())
+
+    def acts(self) -> tuple[Record, ...]:
+        """All operations, the oldest first."""
+        return self.content().operations
+
+    def sessions(self) -> list[SessionInfo]:
+        """Sessions of every agent here, and those that only the store still has; the newest first."""
+        nested = [place.root.path for place in roots.places(self.home) if place.root.path.startswith(self.root + "/")]
+        found = [info for name in agents.names() for info in agents.get(name).sessions(self.root, nested)]
+        place = self.place
+        if place is not None:
+            on_disk = {session for info in found for session in info.ids}
+            kept = transcripts.known(Objects(place.git_dir))
+            found += [
+                replace(item.info, problem="the agent deleted its file; read from the store")
+                for item in kept.values()
+                if not on_disk & set(item.info.ids)
+            ]
+        live = {item.session for item in self.live()}
+        found = [replace(info, live=bool(live & set(info.ids))) for info in found]
+        self._sessions = sorted(found, key=lambda info: info.updated, reverse=True)
+        return self._sessions
+
+    def session(self, name: str) -> SessionInfo:
+        """A session by an unambiguous beginning of one of its ids."""
+        found = [info for info in self.sessions() if any(session.startswith(name) for session in info.ids)]
+        if not found:
+            raise UnknownId(f'there is no session "{name}" here', todo="forkpoint sessions lists them")
+        return found[0]
+
+    def live(self) -> tuple[Live, ...]:
+        """Agents at work here now."""
+        return tuple(item for name in agents.names() for item in agents.get(name).live(self.root))
+
+    def conversation(self, info: SessionInfo) -> Read:
+        """A session's conversation, read again only when its files changed."""
+        module = agents.get(info.agent)
+        sources = self._sources(info)
+        stamp = tuple(_stamp(source.name) for source in sources)
+        held = self._read.get(info.id)
+        if held is not None and held.stamp == stamp and stamp:
+            return held
+        conversation = module.read(info, sources)
+        states = module.file_states(conversation, self.root, sources)
+        self._read[info.id] = Read(stamp, conversation, tuple(states))
+        return self._read[info.id]
+
+    def _sources(self, info: SessionInfo) -> list[Source]:
+        if any(os.path.exists(file) for file in info.files):
+            return agents.get(info.agent).sources(info)
+        objects = self.objects()
+        kept = transcripts.known(objects).get(info.id)
+        return transcripts.sources(objects, kept) if kept else []
+
+    def open_file(self, name: str) -> BinaryIO:
+        """An agent's file by the name that a span gives, from the disk or else from the store."""
+        try:
+            return open(name, "rb")
+        except FileNotFoundError:
+            objects = self.objects()
+            for kept in transcripts.known(objects).values():
+                if name in kept.cursors:
+                    return transcripts.open_kept(objects, kept, name)
+            raise
+
+    def keep_transcripts(self) -> bool:
+        """Reads every known transcript from its cursor to the end into the store; gives whether any had grown."""
+        place = self.place
+        if place is None:
+            return False
+        objects = Objects(place.git_dir)
+        kept: dict[str, Kept] = transcripts.known(objects)
+        grown = False
+        for info in self.sessions():
+            if any(os.path.exists(file) for file in info.files):
+                grown |= transcripts.keep(place, objects, info, self._sources(info), kept.get(info.id))
+        return grown
+
+    def tree(self, session: str | None = None) -> SessionTree:
+        """The tree of a session: by id, "files", or the newest."""
+        content = self.content()
+        place = self.place
+        root = place.root.id if place is not None else ""
+        infos = self.sessions() if session is None else ([] if session == FILES else [self.session(session)])
+        if infos:
+            read = self.conversation(infos[0])
+            live = tuple(item for item in self.live() if item.session in infos[0].ids)
+            built = tree.build(read.conversation, content.rows, content.operations, read.states, root, live)
+        else:
+            built = tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
+        return replace(built, here=replace(built.here, dirty=self.dirty(content)))
+
+    def dirty(self, content: Content) -> int | None:
+        """How many paths differ from what was last recorded; None when nothing was."""
+        place = self.place
+        rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
+        complete = [row for row in rows if row.stored.checkpoint.complete]
+        if place is None or not complete:
+            return None
+        newest = complete[-1].stored
+        expected = dict(Objects(place.git_dir).state(newest))
+        for act in content.operations:
+            if act.root == place.root.id and act.time > newest.checkpoint.time:
+                for path, (_, new) in operations.pairs_of(act).items():
+                    if new is None:
+                        expected.pop(path, None)
+                    else:
+                        expected[path] = new
+        now = self.now(place)
+        old, new = sides.with_folders(expected, now.state), sides.with_folders(now.state, expected)
+        implied = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and now.speaks_of(path)}
+        return len([path for path in implied if not _is_folder(old.get(path), new.get(path))])
+
+    def now(self, place: Place) -> Side:
+        """The folder as it is, walked."""
+        return sides.of_folder(self.root, capture.look(place), "now", time.time_ns())
+
+    def stored(self, point: str) -> Stored | None:
+        """A stored checkpoint by its whole id."""
+        place = self.place
+        if place is None:
+            return None
+        objects = Objects(place.git_dir)
+        commit = objects.ref(points.ref_of(point))
+        return objects.stored(commit) if commit else None
+
+    def side(self, point: str, built: SessionTree | None = None) -> Side:
+        """The files at a point, stored or known from the agent's own backups. Raises UnknownId."""
+        stored = self.stored(point)
+        name = self.name(point, built)
+        if stored is not None:
+            return sides.of_checkpoint(self.objects(), stored, name)
+        for read in self._read.values():
+            for state in read.states:
+                if state.id == point:
+                    return sides.of_backups(state, name)
+        raise UnknownId(f'there is no checkpoint "{point}"', todo="forkpoint log lists them")
+
+    def name(self, point: str, built: SessionTree | None) -> str:
+        """A point in words with its clock time."""
+        if built is None:
+            return point
+        found = next((item for item in built.points if item.id == point), None)
+        entry = entry_of(built, found.entry if found else None)
+        return f"{title(found, entry)} · {clock(found.time)}" if found else point
+
+
+def entry_of(built: SessionTree, entry: str | None) -> Entry | None:
+    """An entry of a tree by its id."""
+    return next((item for item in built.entries if item.id == entry), None) if entry else None
+
+
+def point_of(built: SessionTree, point: str | None) -> Point | None:
+    """A point of a tree by its id."""
+    return next((item for item in built.points if item.id == point), None) if point else None
+
+
+def _is_folder(old: object, new: object) -> bool:
+    return all(node is None or getattr(node, "kind", "") == "folder" for node in (old, new))
+
+
+def _stamp(file: str) -> tuple[str, int, int]:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return (file, 0, 0)
+    return (file, found.st_size, found.st_mtime_ns)
+
+
+def _empty_tree(root: str) -> SessionTree:
+    from .model import Here
+
+    info = SessionInfo(FILES, "", "Checkpoints of this folder", 0, 0, (), (FILES,), cwd=root)
+    return SessionTree(info, (), (), (), (), Here(None, None, None), {})
