@@ -43,7 +43,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     for name in list(os.environ):
         if _is_foreign(name):
             monkeypatch.delenv(name)
-    (home / ".gitconfig").write_text("[user]\n\tname = Tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n")
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("FORKPOINT_HOME", str(home / "forkpoint"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))

@@ -1,0 +1,145 @@
+"""What every command is given: where it was called, how it answers, and the store when it asks for it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...store.errors import NoWorkspace, Refused
+from ...store.text import path_text
+from ..output import Output, Terminal
+from ..words import one_line
+
+if TYPE_CHECKING:
+    from ...store.api import Store
+
+
+@dataclass(slots=True)
+class Call:
+    """One run of a command."""
+
+    folder: str | None = None
+    """The folder given by -C."""
+    json: bool = False
+    terminal: Terminal = field(default_factory=Terminal.of_process)
+    opened: Store | None = None
+
+    @property
+    def output(self) -> Output:
+        """Where the answer goes."""
+        return Output(self.terminal)
+
+    @property
+    def asks(self) -> bool:
+        """A person is there to answer, and the answer is not for a program."""
+        return self.terminal.person and not self.json
+
+    def store(self) -> Store:
+        """The store, opened on the root that the folder belongs to; opening writes nothing."""
+        if self.opened is None:
+            # Imported here: `--help` and a wrong option need no engine.
+            from ...store.api import Store
+
+            if self.folder is not None and not os.path.isdir(self.folder):
+                raise NoWorkspace("there is no such folder", path=self.folder, todo="give -C a folder that exists")
+            self.opened = Store.open(self.folder)
+        return self.opened
+
+    def need_workspace(self) -> Store:
+        """The store of a folder where something can be seen. Raises NoWorkspace elsewhere."""
+        store = self.store()
+        if not store.exists and not store.sessions():
+            raise NoWorkspace("nothing is recorded here", path=store.root, todo="forkpoint save, or forkpoint install")
+        return store
+
+    def path(self, name: str) -> bytes:
+        """A path given on the command line, relative to the root; links in it are not followed at its end.
+
+        Raises click's usage error for a path outside of the root.
+        """
+        root = os.fsencode(self.store().root)
+        full = os.path.normpath(os.path.join(self.folder or os.getcwd(), name))
+        folder, last = os.path.split(os.fsencode(full))
+        path = os.path.join(os.path.realpath(folder), last)
+        if path == root or os.path.realpath(full) == os.fsdecode(root):
+            return b""
+        if not path.startswith(os.path.join(root, b"")):
+            raise click.UsageError(f"{name} is outside of {self.store().root}")
+        return os.path.relpath(path, root)
+
+    def say_root(self) -> None:
+        """The first line of every text answer."""
+        self.output.say(path_text(self.store().root))
+
+    def confirm(self, question: str) -> None:
+        """Asks; returns on yes. Raises Refused on anything else, and where nobody is there to answer."""
+        if not self.asks:
+            raise Refused("nothing was done: this needs a confirmation", todo="add --yes")
+        if not click.confirm(one_line(question), default=False):
+            raise Refused("nothing was done")
+
+    def progress(self, what: str) -> Callable[[int, int], None] | None:
+        """A counter on the error output for work that takes a while; None where nobody sees it."""
+        return Progress(what) if sys.stderr.isatty() else None
+
+
+@dataclass(slots=True)
+class Progress:
+    """Writes "what 1,200 of 5,000" over itself, at most ten times a second."""
+
+    what: str
+    shown: float = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.shown < 0.1 and done < total:
+            return
+        self.shown = now
+        text = f"{self.what} {done:,} of {total:,}" if total else f"{self.what} {done:,}"
+        sys.stderr.write("\r\x1b[K" + (text if done < total or not total else ""))
+        sys.stderr.flush()
+
+
+def _set_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        call_of(context).folder = value
+
+
+def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        call_of(context).json = True
+
+
+def call_of(context: click.Context) -> Call:
+    """The one call that the whole command line is about."""
+    return context.find_root().ensure_object(Call)
+
+
+def place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds -C DIR and --json, which stand before or after a command's name."""
+    function = click.option(
+        "--json", is_flag=True, expose_value=False, callback=_set_json, help="One JSON document instead of text."
+    )(function)
+    return click.option(
+        "-C", "folder", metavar="DIR", expose_value=False, callback=_set_folder, help="As if called in DIR."
+    )(function)
+
+
+def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Makes a command of a function whose first argument is the call and whose answer is the exit code."""
+
+    def make(function: Callable[..., int | None]) -> click.Command:
+        @functools.wraps(function)
+        def start(**arguments: Any) -> int:
+            return function(call_of(click.get_current_context()), **arguments) or 0
+
+        return click.command(name)(place(start))
+
+    return make

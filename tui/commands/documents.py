@@ -1,0 +1,233 @@
+"""The JSON documents of the commands; their keys are stable (design.md section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...store.model import (
+    Branch,
+    Diff,
+    Discarded,
+    Entry,
+    FileDiff,
+    ForkResult,
+    Inventory,
+    Live,
+    Operation,
+    PathChange,
+    Point,
+    RestoreResult,
+    SessionInfo,
+    SessionTree,
+)
+from ..output import iso, path_keys
+
+Document = dict[str, Any]
+
+
+def moment(time: int | None) -> str | None:
+    """A time, or null."""
+    return None if time is None else iso(time)
+
+
+def session_document(info: SessionInfo) -> Document:
+    return {
+        "id": info.id,
+        "agent": info.agent,
+        "title": info.title,
+        "updated": iso(info.updated),
+        "entries": info.entries,
+        "branches": info.branches,
+        "bytes": info.bytes,
+        "live": info.live,
+        "problem": info.problem,
+    }
+
+
+def tree_document(tree: SessionTree) -> Document:
+    return {
+        "session": tree.info.id,
+        "entries": [entry_document(entry) for entry in tree.entries],
+        "checkpoints": [point_document(point) for point in tree.points],
+        "branches": [branch_document(branch) for branch in tree.branches],
+        "here": {"files": tree.here.files, "talk": tree.here.talk, "dirty": tree.here.dirty},
+        "operations": [operation_document(operation) for operation in tree.operations],
+        "problems": [{"what": this.what, "file": this.file, "line": this.line} for this in tree.problems],
+    }
+
+
+def entry_document(entry: Entry) -> Document:
+    return {
+        "id": entry.id,
+        "parent": entry.parent,
+        "kind": entry.kind,
+        "time": iso(entry.time),
+        "text": entry.text,
+        "turn": entry.turn,
+        "tool": entry.tool,
+        "error": entry.error,
+    }
+
+
+def point_document(point: Point) -> Document:
+    return {
+        "id": point.id,
+        "entry": point.entry,
+        "branch": point.branch,
+        "side": point.side,
+        "reason": point.reason,
+        "label": point.label,
+        "pinned": point.pinned,
+        "time": iso(point.time),
+        "added": point.added,
+        "removed": point.removed,
+        "files": point.files,
+        "complete": point.complete,
+        "inferred": point.inferred,
+        "uncaptured": point.uncaptured,
+    }
+
+
+def branch_document(branch: Branch) -> Document:
+    return {
+        "name": branch.name,
+        "head": branch.head,
+        "state": branch.state,
+        "origin": branch.origin,
+        "fork": branch.fork,
+        "session": branch.session,
+        "title": branch.title,
+        "updated": iso(branch.updated),
+    }
+
+
+def operation_document(operation: Operation) -> Document:
+    return {
+        "id": operation.id,
+        "kind": operation.kind,
+        "time": iso(operation.time),
+        "undoable": operation.undoable,
+        "until": moment(operation.until),
+        "why": operation.why,
+        "summary": operation.summary,
+    }
+
+
+def diff_document(diff: Diff) -> Document:
+    return {
+        "left": diff.left,
+        "right": diff.right,
+        "unknown": diff.unknown,
+        "files": [file_document(file) for file in diff.files],
+    }
+
+
+def file_document(file: FileDiff) -> Document:
+    old = path_keys(file.old_path, "old_path") if file.old_path is not None else {"old_path": None}
+    hunks = [
+        {
+            "header": hunk.header,
+            "lines": [{"kind": line.kind, "text": line.text, "old": line.old, "new": line.new} for line in hunk.lines],
+        }
+        for hunk in file.hunks
+    ]
+    return {
+        **path_keys(file.path),
+        **old,
+        "status": file.status,
+        "added": file.added,
+        "removed": file.removed,
+        "notes": list(file.notes),
+        "problem": file.problem,
+        "hunks": hunks,
+    }
+
+
+def change_document(change: PathChange) -> Document:
+    return {
+        **path_keys(change.path),
+        "why": change.why,
+        "added": change.added,
+        "removed": change.removed,
+        "action": change.action,
+        "note": change.note,
+    }
+
+
+def changes_document(changes: Sequence[PathChange]) -> list[Document]:
+    return [change_document(change) for change in changes]
+
+
+def discarded_document(discarded: Discarded) -> Document:
+    return {
+        "files": changes_document(discarded.files),
+        "turns": discarded.turns,
+        "prompts": list(discarded.prompts),
+        "branch": discarded.branch,
+    }
+
+
+def live_document(live: Live) -> Document:
+    return {
+        "agent": live.agent,
+        "session": live.session,
+        "pid": live.pid,
+        "since": iso(live.since),
+        "doing": live.doing,
+    }
+
+
+def inventory_document(inventory: Inventory) -> Document:
+    """What would be done: `operation` and `guard` are null."""
+    target = inventory.target
+    return {
+        "operation": None,
+        "guard": None,
+        "target": {
+            "checkpoint": target.checkpoint,
+            "entry": target.entry,
+            "side": target.side,
+            "files_as_of": moment(target.files_as_of or None),
+        },
+        "scope": inventory.scope,
+        "restored": changes_document(inventory.restored),
+        "kept": changes_document(inventory.kept),
+        "conflicts": changes_document(inventory.conflicts),
+        "discarded": discarded_document(inventory.discarded),
+        "effects": list(inventory.effects),
+        "failed": [],
+        "live": [live_document(live) for live in inventory.live],
+        "note": inventory.note,
+    }
+
+
+def result_document(result: RestoreResult) -> Document:
+    """What was done; a path that turned out otherwise than planned is named once, under what became of it."""
+    failed = {change.path for change in result.failed}
+    late = {change.path for change in result.late_conflicts}
+    done = {change.path for change in result.done}
+    settled = [change for change in result.inventory.conflicts if change.path not in failed | late | done]
+    document = inventory_document(result.inventory)
+    document |= {
+        "operation": result.operation,
+        "guard": result.guard,
+        "restored": changes_document(result.done),
+        "conflicts": changes_document([*settled, *result.late_conflicts]),
+        "failed": changes_document(result.failed),
+    }
+    if result.fork is not None:
+        document["fork"] = fork_document(result.fork)
+    return document
+
+
+def fork_document(fork: ForkResult) -> Document:
+    return {
+        "branch": fork.branch,
+        "session": fork.session,
+        "agent": fork.agent,
+        "command": list(fork.command),
+        "cwd": fork.cwd,
+        "prompt": fork.prompt_text,
+        "operation": fork.operation,
+    }

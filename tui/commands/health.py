@@ -1,0 +1,41 @@
+"""Whether the store is whole and recording can work: `verify`, `doctor`, `recover`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .. import words
+from ..output import Cell, Row
+from .call import Call, command
+
+if TYPE_CHECKING:
+    from ...store.api import Finding
+
+
+@command("verify")
+def verify(call: Call) -> int:
+    """Proves that every checkpoint can be read back."""
+    return _findings(call, call.need_workspace().verify())
+
+
+@command("doctor")
+def doctor(call: Call) -> int:
+    """What keeps forkpoint from recording here, and what to do about it."""
+    return _findings(call, call.store().doctor())
+
+
+def _findings(call: Call, findings: Sequence[Finding]) -> int:
+    """Writes them; exit code 1 when one of them is bad."""
+    if call.json:
+        call.output.document([{"ok": this.ok, "what": this.what, "todo": this.todo} for this in findings])
+    else:
+        call.say_root()
+        call.output.table(_row(this) for this in findings)
+    return 0 if all(this.ok for this in findings) else 1
+
+
+def _row(finding: Finding) -> Row:
+    sign = Cell("✓", "green") if finding.ok else Cell("✗", "red")
+    todo = (Cell(f"→ {words.one_line(finding.todo)}", "yellow"),) if finding.todo else ()
+    return Row((sign,), (Cell(words.one_line(finding.what)),), todo)

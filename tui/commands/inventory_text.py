@@ -1,0 +1,129 @@
+"""An inventory as text: what a restore will do, what is lost first said in words; and what it did."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+
+from ...store.model import ForkResult, Inventory, Live, PathChange, RestoreResult
+from ...store.text import clean, path_text
+from .. import words
+from ..output import Cell, Row, Style
+
+SCOPES = {"files": "files", "conversation": "conversation", "both": "files and conversation"}
+LIVE_TITLES = {"claude": "Claude Code"}
+HEADINGS: dict[str, tuple[str, Style]] = {
+    "restored": ("Restored", "bold"),
+    "kept": ("Kept", "bold"),
+    "conflict": ("Conflict !", "yellow"),
+    "discarded": ("Discarded", "red"),
+    "effects": ("Cannot be undone", "red"),
+}
+
+
+def live_line(live: Live, now: int) -> str:
+    """Claude Code is working here now (pid 4711, Bash, 12 s)."""
+    title = LIVE_TITLES.get(live.agent, words.one_line(live.agent))
+    if live.doing:
+        doing = f"{words.one_line(live.doing)}, {words.duration(now - live.doing_since)}"
+        state = "is working here now"
+    else:
+        doing = f"since {words.moment(live.since, now)}" if live.since else ""
+        state = "is open here now"
+    facts = ", ".join(filter(None, [f"pid {live.pid}" if live.pid else "", doing]))
+    return f"{title} {state}" + (f" ({facts})" if facts else "")
+
+
+def inventory_rows(inventory: Inventory) -> Iterator[Row]:
+    """The whole inventory, every path by name."""
+    now = time.time_ns()
+    for live in inventory.live:
+        yield Row(rest=(Cell(live_line(live, now), "yellow"),))
+    if inventory.note:
+        yield Row(rest=(Cell(words.one_line(inventory.note), "yellow"),))
+    yield Row(rest=(Cell(_title(inventory, now), "bold"),))
+    if inventory.scope != "conversation":
+        yield from _group("restored", words.count(len(inventory.restored), "file"), inventory.restored)
+        yield from _group("kept", words.count(len(inventory.kept), "file"), inventory.kept)
+        if inventory.conflicts:
+            yield from _group("conflict", words.count(len(inventory.conflicts), "file"), inventory.conflicts)
+    yield from _discarded(inventory, now)
+    for effect in inventory.effects:
+        yield _head("effects", words.one_line(effect))
+    if inventory.uncaptured:
+        count = words.count(inventory.uncaptured, "path")
+        yield Row(rest=(Cell(f"{count} could not be captured then: left alone", "dim"),))
+
+
+def _title(inventory: Inventory, now: int) -> str:
+    target = inventory.target
+    back = f"Go back to {words.one_line(target.title)} · {SCOPES[inventory.scope]}"
+    if inventory.scope == "conversation" or not target.files_as_of:
+        return back
+    everything = ", everything as it was then" if inventory.everything else ""
+    return f"{back} as of {words.moment(target.files_as_of, now)}{everything}"
+
+
+def _discarded(inventory: Inventory, now: int) -> Iterator[Row]:
+    discarded = inventory.discarded
+    parts: list[str] = []
+    if inventory.scope != "conversation" and discarded.files:
+        parts.append(words.count(len(discarded.files), "file"))
+    if inventory.scope != "files" and discarded.turns:
+        since = f" ({words.duration(now - discarded.since)})" if discarded.since else ""
+        parts.append(f"{words.count(discarded.turns, 'turn')}{since}")
+    if not parts:
+        return
+    branch = f"; stays as branch {words.one_line(discarded.branch)}" if discarded.branch else ""
+    files = discarded.files if inventory.scope != "conversation" else ()
+    yield from _group("discarded", ", ".join(parts) + branch, files)
+    if inventory.scope != "files":
+        for prompt in discarded.prompts:
+            yield Row((Cell("", ""), Cell("")), (Cell(f"prompt “{words.one_line(prompt)}”"),))
+
+
+def _group(name: str, summary: str, changes: Sequence[PathChange]) -> Iterator[Row]:
+    yield _head(name, summary)
+    for change in changes:
+        lines = words.signed(change.added, change.removed)
+        why = ", ".join(filter(None, [words.one_line(change.why), words.one_line(change.note)]))
+        yield Row((Cell(""), Cell(lines, right=True)), (Cell(path_text(change.path)),), (Cell(why, "dim"),))
+
+
+def _head(name: str, summary: str) -> Row:
+    title, style = HEADINGS[name]
+    return Row((Cell(title, style), Cell("")), (Cell(summary),))
+
+
+def result_lines(result: RestoreResult) -> Iterator[str]:
+    """What was done: n of m, each path that was not, and the way back."""
+    scope = result.inventory.scope
+    failed = [*result.failed, *result.late_conflicts]
+    if scope != "conversation":
+        whole = len(result.done) + len(failed)
+        yield f"Restored {len(result.done):,} of {words.count(whole, 'file')}."
+        for change in result.failed:
+            yield f"Not restored: {path_text(change.path)} ({words.one_line(change.why)})"
+        for change in result.late_conflicts:
+            yield f"Changed meanwhile, left as it is: {path_text(change.path)}"
+    if result.guard:
+        yield f"What was here before is checkpoint {result.guard}; forkpoint undo brings it back."
+    if result.fork is not None:
+        yield from fork_lines(result.fork)
+        for live in result.inventory.live:
+            yield f"{live_line(live, time.time_ns())}; it still has the old conversation. Go on with the command above."
+
+
+def fork_lines(fork: ForkResult) -> Iterator[str]:
+    """The branch, the prompt that was left out, and the exact command to go on with."""
+    yield f"Branch {words.one_line(fork.branch)}. To go on with it:"
+    yield f"  {go_on(fork)}"
+    if fork.prompt_text:
+        yield "The prompt that was left out:"
+        yield from (f"  {line}" for line in clean(fork.prompt_text, keep_lines=True).rstrip("\n").split("\n"))
+
+
+def go_on(fork: ForkResult) -> str:
+    """The shell command that goes on with a fork."""
+    return clean(f"cd {shlex.quote(fork.cwd)} && {shlex.join(fork.command)}")

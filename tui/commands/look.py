@@ -1,0 +1,172 @@
+"""Commands that only look: `sessions`, `show`, `branches`."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ...store.model import Branch, Diff, Entry, FileDiff, Point, SessionInfo, SessionTree
+from ...store.text import clean, path_text
+from .. import words
+from ..output import Cell, Row, Style, shortened
+from .call import Call, command
+from .documents import branch_document, diff_document, entry_document, point_document, session_document
+from .tree_text import point_name
+
+STATUS_SIGNS: dict[str, tuple[str, Style]] = {
+    "added": ("A", "green"),
+    "deleted": ("D", "red"),
+    "modified": ("M", ""),
+    "renamed": ("R", ""),
+    "mode": ("m", ""),
+    "type": ("T", "yellow"),
+}
+
+
+@command("sessions")
+def sessions(call: Call) -> int:
+    """Sessions of every agent found for this workspace."""
+    found = call.need_workspace().sessions()
+    if call.json:
+        call.output.document([session_document(info) for info in found])
+        return 0
+    call.say_root()
+    if not found:
+        call.output.say("No agent's session is here; forkpoint log shows what was saved by hand.")
+        return 0
+    short, now = shortened(info.id for info in found), time.time_ns()
+    call.output.table(_session_row(info, short, now) for info in found)
+    return 0
+
+
+def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
+    notes = [
+        words.count(info.branches, "branch", "branches") if info.branches > 1 else "",
+        "live" if info.live else "",
+        f"! {words.one_line(info.problem)}" if info.problem else "",
+    ]
+    return Row(
+        (
+            Cell(short[info.id], "cyan"),
+            Cell(words.one_line(info.agent)),
+            Cell(words.moment(info.updated, now), "dim", right=True),
+            Cell(words.count(info.entries, "entry", "entries"), right=True),
+            Cell(words.size(info.bytes), right=True),
+        ),
+        (Cell(words.one_line(info.title), "bold"),),
+        (Cell(" · ".join(filter(None, notes)), "yellow"),),
+    )
+
+
+@command("branches")
+@click.argument("session", required=False)
+def branches(call: Call, session: str | None) -> int:
+    """The branches of a session: active, left."""
+    tree = call.need_workspace().tree(session)
+    if call.json:
+        call.output.document([branch_document(branch) for branch in tree.branches])
+        return 0
+    call.say_root()
+    if not tree.branches:
+        call.output.say("This session has no branches.")
+        return 0
+    short, now = shortened(branch.head for branch in tree.branches), time.time_ns()
+    ordered = sorted(tree.branches, key=lambda branch: (branch.state != "active", -branch.updated))
+    call.output.table(_branch_row(branch, short, now) for branch in ordered)
+    return 0
+
+
+def _branch_row(branch: Branch, short: dict[str, str], now: int) -> Row:
+    return Row(
+        (Cell(words.one_line(branch.name), "blue"), Cell(branch.state), Cell(short[branch.head], "cyan")),
+        (Cell(words.one_line(branch.title)),),
+        (Cell(words.moment(branch.updated, now), "dim"),),
+    )
+
+
+@command("show")
+@click.argument("id")
+def show(call: Call, id: str) -> int:  # noqa: A002
+    """One checkpoint or entry."""
+    store = call.need_workspace()
+    resolved = store.resolve(id)
+    tree = store.tree(resolved.session)
+    point = next((point for point in tree.points if point.id == resolved.point), None)
+    entry = next((entry for entry in tree.entries if entry.id == resolved.entry), None)
+    is_point = point is not None and (entry is None or not _names_entry(id, entry))
+    if is_point and point is not None:
+        _show_point(call, point, entry, store.changes(point.id))
+    elif entry is not None:
+        _show_entry(call, entry, tree)
+    return 0
+
+
+def _names_entry(name: str, entry: Entry) -> bool:
+    return entry.id.startswith(name)
+
+
+def _show_point(call: Call, point: Point, entry: Entry | None, changes: Diff) -> None:
+    if call.json:
+        document = {"checkpoint": point_document(point), "entry": entry_document(entry) if entry else None}
+        call.output.document({**document, "changes": diff_document(changes)})
+        return
+    call.say_root()
+    call.output.table(
+        Row((Cell(name, "dim"),), (Cell(value),)) for name, value in _point_facts(point, entry, changes) if value
+    )
+    call.output.say("")
+    call.output.table(change_row(file) for file in changes.files)
+    if not changes.files:
+        call.output.say(f"No file differs from {words.one_line(changes.left)}.")
+
+
+def _point_facts(point: Point, entry: Entry | None, changes: Diff) -> list[tuple[str, str]]:
+    place = f"{point.side} {words.one_line(entry.text)}" if entry else point_name(point)
+    kind = "complete" if point.complete else f"partial: knows {words.count(point.known, 'file')}"
+    return [
+        ("checkpoint", point.id),
+        ("made", f"{words.full_time(point.time)}, reason {point.reason}{', late' if point.late else ''}"),
+        ("stands", place),
+        ("branch", words.one_line(point.branch)),
+        ("label", words.one_line(point.label)),
+        ("pinned", "yes" if point.pinned else ""),
+        ("files", f"{point.files:,}, {kind}{', inferred' if point.inferred else ''}"),
+        ("not captured", words.count(point.uncaptured, "path") if point.uncaptured else ""),
+        ("changes since", words.one_line(changes.left)),
+    ]
+
+
+def change_row(file: FileDiff) -> Row:
+    """A changed file in one line: how, what, how much."""
+    letter, style = STATUS_SIGNS[file.status]
+    name = path_text(file.path)
+    if file.old_path is not None:
+        name = f"{path_text(file.old_path)} → {name}"
+    notes = ", ".join(words.one_line(note) for note in [*file.notes, file.problem] if note)
+    return Row(
+        (Cell(letter, style), Cell(words.signed(file.added, file.removed), right=True)),
+        (Cell(name),),
+        (Cell(notes, "dim"),),
+    )
+
+
+def _show_entry(call: Call, entry: Entry, tree: SessionTree) -> None:
+    blocks = call.store().blocks(entry)
+    if call.json:
+        texts = [{"kind": block.kind, "title": block.title, "text": block.text} for block in blocks]
+        points = [point_document(point) for point in tree.points if point.entry == entry.id]
+        call.output.document({"entry": entry_document(entry), "blocks": texts, "checkpoints": points})
+        return
+    call.say_root()
+    facts = [
+        ("entry", entry.id),
+        ("written", words.full_time(entry.time)),
+        ("kind", entry.kind.replace("_", " ") + (f", {entry.flavour}" if entry.flavour else "")),
+        ("branch", words.one_line(tree.branch_of.get(entry.id, ""))),
+        ("checkpoints", ", ".join(point.id for point in tree.points if point.entry == entry.id)),
+    ]
+    call.output.table(Row((Cell(name, "dim"),), (Cell(value),)) for name, value in facts if value)
+    for block in blocks:
+        title = [words.one_line(block.title)] if block.title else []
+        call.output.say("", *title, *clean(block.text, keep_lines=True).rstrip("\n").split("\n"))

@@ -1,0 +1,144 @@
+"""`forkpoint demo`: a realistic session in a folder of its own, gone when it closes.
+
+The process that was started makes the folder and removes it; a second one, which has no other store and no other agent
+than those in that folder, plays the session through the functions of real use and shows it. Run as a module with the
+folder as its argument this is the second process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .commands.call import Call
+
+PROJECT = "tea-shop"
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The store and the agent's home of the demo; every other setting is the person's."""
+    foreign = ("CLAUDE_", "FORKPOINT_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return {**kept, "FORKPOINT_HOME": str(folder / "forkpoint"), "CLAUDE_CONFIG_DIR": str(folder / "claude")}
+
+
+def run(*, keep: str | None = None, json: bool = False) -> int:
+    """Shows the demo and answers with its exit code; the folder is gone afterwards, unless it is to be kept."""
+    with _folder(keep) as folder, _signals() as children:
+        command = [sys.executable, "-P", "-m", "forkpoint.tui.demo", str(folder)]
+        command += ["--json"] * json + ["--kept"] * (keep is not None)
+        child = subprocess.Popen(command, env=environment(folder))
+        children.append(child)
+        return child.wait() % 256
+
+
+@contextmanager
+def _folder(keep: str | None) -> Iterator[Path]:
+    if keep is not None:
+        kept = Path(os.path.realpath(keep))
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept
+        return
+    made = tempfile.mkdtemp(prefix="forkpoint-demo-")
+    try:
+        yield Path(os.path.realpath(made))
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def _signals() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Passes on what would end this process, so that it lives until the folder can be removed."""
+    children: list[subprocess.Popen[bytes]] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for child in children:
+            if child.poll() is None:
+                child.send_signal(number)
+        if not children:
+            sys.exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in ENDING}
+    try:
+        yield children
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def build(folder: Path, now: int) -> Path:
+    """Plays the session in `folder` so that it ends just before `now` (nanoseconds); returns the project's folder.
+
+    Records where FORKPOINT_HOME and CLAUDE_CONFIG_DIR of this process say.
+    """
+    from .demo_session import play
+    from .demo_shop import AFTERNOON
+
+    project = folder / PROJECT
+    project.mkdir(mode=0o755)
+    play(AFTERNOON, project, Path(os.environ["CLAUDE_CONFIG_DIR"]), record, now)
+    return project
+
+
+def show(folder: Path, call: Call, *, kept: bool) -> int:
+    """Builds, then opens the app, or prints the tree and what to try."""
+    from .commands.opening import open_app
+
+    quiet = not sys.stderr.isatty()
+    sys.stderr.write("" if quiet else "Playing an afternoon of work …")
+    sys.stderr.flush()
+    build(folder, time.time_ns())
+    sys.stderr.write("" if quiet else "\r\x1b[K")
+    code = open_app(call)
+    if not call.asks and not call.json:
+        call.output.say("", *to_try(folder, kept=kept))
+    return code
+
+
+def to_try(folder: Path, *, kept: bool) -> list[str]:
+    """What to do next, as lines; in a kept demo they can be copied as they are."""
+    import shlex
+
+    names = {"FORKPOINT_HOME": folder / "forkpoint", "CLAUDE_CONFIG_DIR": folder / "claude"}
+    lines = [f"export {name}={shlex.quote(str(value))}" for name, value in names.items()] if kept else []
+    lines += [f"cd {shlex.quote(str(folder / PROJECT))}"] if kept else []
+    lines += [
+        "forkpoint log --entries                      every entry, not only turns and checkpoints",
+        "forkpoint diff 'ID' --stat                   what differs between a checkpoint and now",
+        "forkpoint restore 'ID' --both --dry-run      what going back would do, before it does it",
+        "forkpoint fork 'ID'                          a new branch from there, and how to go on with it",
+        "forkpoint undo                               takes the last of it back",
+    ]
+    if kept:
+        return ["Try, with an ID from above:", *lines]
+    return [
+        "Try, with an ID from above, in a terminal inside of the app (forkpoint demo) or on a demo that stays",
+        "(forkpoint demo --keep DIR); this one is gone now:",
+        *lines,
+    ]
+
+
+def main() -> int:
+    """The second process: `-m forkpoint.tui.demo FOLDER [--json] [--kept]`."""
+    from .commands.call import Call
+    from .commands.program import guarded
+
+    folder, *options = sys.argv[1:]
+    call = Call(folder=os.path.join(folder, PROJECT), json="--json" in options)
+    return guarded(call, lambda: show(Path(folder), call, kept="--kept" in options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""How the commands write: cleaned, aligned text that honours terminal, pipe and width, or one JSON document."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import IO, Literal
+
+from rich.cells import cell_len, set_cell_size
+
+Style = Literal["", "bold", "dim", "red", "green", "yellow", "blue", "cyan"]
+
+SGR: Mapping[Style, str] = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "cyan": "36",
+}
+
+PLAIN_SIGNS = str.maketrans(
+    {"●": "*", "◐": "o", "○": ".", "◀": "<", "│": "|", "├": "|", "╰": "`", "╴": "-", "─": "-", "↩": "<", "·": "-"}
+    | {"…": "~", "−": "-", "→": ">", "✓": "+", "✗": "x", "“": '"', "”": '"', "’": "'"}
+)
+"""What stands for our signs where the output's encoding does not have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What the output goes to."""
+
+    width: int | None = None
+    """Columns to fit lines to; None: lines stay as long as they are (a pipe without COLUMNS)."""
+    colour: bool = False
+    person: bool = False
+    """Somebody can answer a question."""
+
+    @classmethod
+    def of_process(cls) -> Terminal:
+        """The terminal, or what stands in its place, of this process."""
+        to_terminal = _is_terminal(sys.stdout)
+        columns = os.environ.get("COLUMNS", "")
+        fits = to_terminal or (columns.isdigit() and int(columns) > 0)
+        return cls(
+            width=max(20, shutil.get_terminal_size().columns) if fits else None,
+            colour=to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+            person=to_terminal and _is_terminal(sys.stdin),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A piece of a line; its text is one clean line."""
+
+    text: str
+    style: Style = ""
+    right: bool = False
+    """Aligned to the right of its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells in columns, then one text that takes what room is left."""
+
+    cells: tuple[Cell, ...] = ()
+    rest: tuple[Cell, ...] = ()
+    end: tuple[Cell, ...] = ()
+    """Stands behind the text; never cut."""
+
+
+@dataclass(slots=True)
+class Output:
+    """Where a command's answer goes."""
+
+    terminal: Terminal
+    stream: IO[str] = field(default_factory=lambda: sys.stdout)
+
+    def say(self, *lines: str) -> None:
+        """Writes lines of text as they are; use `painted` and `one_line` before."""
+        self._write("".join(f"{line}\n" for line in lines))
+
+    def table(self, rows: Iterable[Row], gap: str = "  ") -> None:
+        """Writes rows with their columns aligned, each cut to the terminal's width."""
+        self.say(*table(list(rows), self.terminal, gap))
+
+    def document(self, value: object) -> None:
+        """Writes the one JSON document of a command."""
+        self._write(json.dumps(value, indent=2) + "\n")
+
+    def _write(self, text: str) -> None:
+        if not (self.stream.encoding or "").lower().startswith("utf"):
+            text = (
+                text.translate(PLAIN_SIGNS).encode(self.stream.encoding or "ascii", "backslashreplace").decode("ascii")
+            )
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except BrokenPipeError:
+            silence(self.stream)
+
+
+def silence(stream: IO[str]) -> None:
+    """Sends what is still to come nowhere: the reader has gone, and the command goes on to its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def table(rows: Sequence[Row], terminal: Terminal, gap: str = "  ") -> list[str]:
+    """Lines of the rows; the columns are as wide as their widest cell."""
+    columns = max((len(row.cells) for row in rows), default=0)
+    widths = [
+        max((cell_len(row.cells[n].text) for row in rows if n < len(row.cells)), default=0) for n in range(columns)
+    ]
+    used = [n for n in range(columns) if widths[n]]
+    return [_line(row, widths, used, terminal, gap) for row in rows]
+
+
+def _line(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Terminal, gap: str) -> str:
+    pieces: list[tuple[str, Style]] = []
+    for n in used:
+        cell = row.cells[n] if n < len(row.cells) else Cell("")
+        padding = " " * (widths[n] - cell_len(cell.text))
+        pieces += [(padding, ""), (cell.text, cell.style)] if cell.right else [(cell.text, cell.style), (padding, "")]
+        pieces.append((gap, ""))
+    tail = [(f"  {cell.text}", cell.style) for cell in row.end if cell.text]
+    room = None
+    if terminal.width is not None:
+        taken = sum(cell_len(text) for text, _ in [*pieces, *tail])
+        room = max(0, terminal.width - taken)
+    pieces += _fitted(row.rest, room)
+    return "".join(painted(text, style, terminal) for text, style in _trimmed([*pieces, *tail])) or ""
+
+
+def _fitted(cells: Sequence[Cell], room: int | None) -> list[tuple[str, Style]]:
+    if room is None:
+        return [(cell.text, cell.style) for cell in cells]
+    pieces: list[tuple[str, Style]] = []
+    for cell in cells:
+        text = cut(cell.text, room)
+        pieces.append((text, cell.style))
+        room -= cell_len(text)
+    return pieces
+
+
+def _trimmed(pieces: Sequence[tuple[str, Style]]) -> list[tuple[str, Style]]:
+    """Without blanks at the end of the line."""
+    kept = list(pieces)
+    while kept and not kept[-1][0].strip():
+        kept.pop()
+    if kept:
+        kept[-1] = (kept[-1][0].rstrip(), kept[-1][1])
+    return kept
+
+
+def cut(text: str, width: int) -> str:
+    """The text in at most `width` columns, ended by … where something is missing."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""
+
+
+def painted(text: str, style: Style, terminal: Terminal) -> str:
+    """The text in its style, where the terminal has colours."""
+    if not style or not text or not terminal.colour:
+        return text
+    return f"\x1b[{SGR[style]}m{text}\x1b[0m"
+
+
+def path_keys(path: bytes, name: str = "path") -> dict[str, str]:
+    """`path`, and beside it `path_b64` when the path is no UTF-8."""
+    try:
+        return {name: path.decode("utf-8")}
+    except UnicodeDecodeError:
+        text = path.decode("utf-8", "replace")
+        return {name: text, f"{name}_b64": base64.b64encode(path).decode("ascii")}
+
+
+def iso(moment: int) -> str:
+    """Nanoseconds since the epoch as ISO 8601 in UTC, with microseconds."""
+    seconds, rest = divmod(moment, 1_000_000_000)
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{rest // 1000:06d}Z"
+
+
+def shortened(ids: Iterable[str], least: int = 8) -> dict[str, str]:
+    """Each id's shortest beginning that no other of them has, of at least `least` characters."""
+    ordered = sorted(set(ids))
+    short: dict[str, str] = {}
+    for before, this, after in zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False):
+        shared = max(_shared(this, before), _shared(this, after))
+        short[this] = this[: max(least, shared + 1)]
+    return short
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _is_terminal(stream: IO[str] | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
