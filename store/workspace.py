@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -96,6 +97,19 @@ class Workspace:
         self._sessions = sorted(found, key=lambda info: info.updated, reverse=True)
         return self._sessions
 
+    def known_sessions(self) -> list[SessionInfo]:
+        """The sessions as they were last listed."""
+        return self._sessions or self.sessions()
+
+    def token(self) -> str:
+        """A cheap value that changes when something new can be read: a few calls of stat, nothing is opened."""
+        files = {file for info in list(self._sessions) for file in info.files}
+        watched = files | {os.path.dirname(file) for file in files}
+        place = self.place
+        if place is not None:
+            watched |= {str(place.index_file), str(place.open_calls_file), str(place.git_dir / operations.REF)}
+        return hashlib.blake2b(repr(sorted(map(_stamp, watched))).encode(), digest_size=12).hexdigest()
+
     def session(self, name: str) -> SessionInfo:
         """A session by an unambiguous beginning of one of its ids."""
         found = [info for info in self.sessions() if any(session.startswith(name) for session in info.ids)]
@@ -110,7 +124,7 @@ class Workspace:
     def conversation(self, info: SessionInfo) -> Read:
         """A session's conversation, read again only when its files changed."""
         module = agents.get(info.agent)
-        sources = self._sources(info)
+        sources = self.sources(info)
         stamp = tuple(_stamp(source.name) for source in sources)
         held = self._read.get(info.id)
         if held is not None and held.stamp == stamp and stamp:
@@ -120,7 +134,7 @@ class Workspace:
         self._read[info.id] = Read(stamp, conversation, tuple(states))
         return self._read[info.id]
 
-    def _sources(self, info: SessionInfo) -> list[Source]:
+    def sources(self, info: SessionInfo) -> list[Source]:
         if any(os.path.exists(file) for file in info.files):
             return agents.get(info.agent).sources(info)
         objects = self.objects()
@@ -148,7 +162,7 @@ class Workspace:
         grown = False
         for info in self.sessions():
             if any(os.path.exists(file) for file in info.files):
-                grown |= transcripts.keep(place, objects, info, self._sources(info), kept.get(info.id))
+                grown |= transcripts.keep(place, objects, info, self.sources(info), kept.get(info.id))
         return grown
 
     def tree(self, session: str | None = None) -> SessionTree:

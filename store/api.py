@@ -1,0 +1,300 @@
+"""The engine's one door: what the app, the commands and other programs call.
+
+    store = Store.open("~/code/shop")
+    saved = store.save(label="before the big change")
+    plan = store.plan_restore(saved.id, "files")
+    print(plan.inventory)
+    store.restore(plan)
+
+Opening writes nothing. Every method may be called from any thread; those that read, parse or hash may take a while.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import agents, capture, diff, forking, health, operations, restoring, sides, tree, undoing
+from .errors import UsageError
+from .forking import ForkPlan
+from .health import Finding, Status
+from .model import Block, Diff, Entry, ForkResult, OnConflict, Operation, RestoreResult, Scope, SessionInfo, SessionTree
+from .naming import clock
+from .operations import Record
+from .resolve import Resolved, resolve
+from .restoring import RestorePlan
+from .sides import Side
+from .undoing import UndoPlan
+from .workspace import FILES, Workspace
+
+__all__ = ["ForkPlan", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A checkpoint that was made on request."""
+
+    id: str
+    label: str
+    files: int
+    uncaptured: tuple[tuple[str, str], ...]
+    """Path and reason of what could not be captured."""
+
+
+class Store:
+    """One root with its checkpoints and the conversations of its agents."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str] | None = None, *, home: Path | None = None) -> Store:
+        """Opens the root that `folder` belongs to. Raises UnsafePlace for / and the home folder."""
+        return cls(Workspace(folder, home))
+
+    @property
+    def root(self) -> str:
+        """The root's real path."""
+        return self._workspace.root
+
+    @property
+    def home(self) -> Path:
+        """Where the data of all workspaces is."""
+        return self._workspace.home
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was recorded for this root."""
+        return self._workspace.place is not None
+
+    def sessions(self) -> list[SessionInfo]:
+        """Sessions of every agent found here, the newest first; "files" last when it has anything."""
+        with self._workspace.lock:
+            found = self._workspace.sessions()
+            saves = self._workspace.tree(FILES)
+            return [*found, saves.info] if saves.entries else found
+
+    def tree(self, session: str | None = None) -> SessionTree:
+        """The tree of a session (by the beginning of its id, or "files"); the newest one when none is named.
+
+        Transcripts that grew are read into the store first, once anything is recorded here.
+        """
+        with self._workspace.lock:
+            self._workspace.keep_transcripts()
+            return self._workspace.tree(session)
+
+    def blocks(self, entry: Entry) -> list[Block]:
+        """The whole text of an entry."""
+        with self._workspace.lock:
+            return self._module_of(entry).blocks(entry, self._workspace.open_file) if entry.span else []
+
+    def facts(self, entry: Entry) -> dict[str, str]:
+        """What else an entry's record tells: model, tokens, folder …"""
+        with self._workspace.lock:
+            return self._module_of(entry).facts(entry, self._workspace.open_file) if entry.span else {}
+
+    def changes(self, point: str) -> Diff:
+        """What changed up to a point since the one before it, without hunks."""
+        with self._workspace.lock:
+            stored = self._workspace.stored(point)
+            before = stored and (stored.checkpoint.before or stored.checkpoint.previous)
+            if not before or self._workspace.stored(before) is None:
+                return Diff("", "", ())
+            return self._diff(self._workspace.side(before), self._workspace.side(point), None)
+
+    def diff(
+        self,
+        left: str,
+        right: str | None = None,
+        *,
+        context: int = 3,
+        ignore_space: bool = False,
+        paths: Sequence[bytes] = (),
+    ) -> Diff:
+        """How the files differ between two points; without `right`, between a point and the folder as it is."""
+        with self._workspace.lock:
+            built = self._tree_with(left)
+            old = self._side(left, built)
+            new = self._side(right, built) if right is not None else self._now()
+            return self._diff(old, new, (context, ignore_space), paths)
+
+    def resolve(self, name: str) -> Resolved:
+        """What an ID stands for: checkpoint, entry, branch, label, "now" or a time. Raises UnknownId, AmbiguousId."""
+        with self._workspace.lock:
+            return resolve(name, self._trees())
+
+    def save(self, *, label: str = "", session: str = "", progress: Callable[[int, int], None] | None = None) -> Saved:
+        """A checkpoint of now; returns when it is on the disk."""
+        place = self._workspace.adopted()
+        agent = ""
+        if session and session != FILES:
+            info = self._workspace.session(session)
+            agent, session = info.agent, info.ids[-1]
+        else:
+            session = ""
+        wanted = capture.Wanted("manual", agent=agent, session=session, label=label)
+        taken = capture.take(place, wanted, progress=(lambda done: progress(done, 0)) if progress else None)
+        return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())))
+
+    def plan_restore(
+        self,
+        target: str,
+        scope: Scope,
+        *,
+        everything: bool = False,
+        paths: Sequence[bytes] = (),
+        choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
+    ) -> RestorePlan:
+        """What going back to a point or row would do; nothing is changed. Raises UnknownId, Refused."""
+        with self._workspace.lock:
+            return restoring.plan(self._workspace, self._target(target), scope, everything, paths, choices)
+
+    def restore(self, plan: RestorePlan, *, live: bool = False) -> RestoreResult:
+        """Carries out exactly what was planned; refuses during an agent's open call unless `live`."""
+        with self._workspace.lock:
+            return restoring.carry_out(self._workspace, plan, live)
+
+    def plan_fork(self, target: str, *, name: str = "") -> ForkPlan:
+        """A new branch that ends at a point or row; nothing is written."""
+        with self._workspace.lock:
+            return forking.plan(self._workspace, self._target(target), name)
+
+    def fork(self, plan: ForkPlan) -> ForkResult:
+        """Writes the branch's session file by its agent's own rules and records the operation."""
+        with self._workspace.lock:
+            return forking.carry_out(self._workspace, plan)
+
+    def plan_undo(self) -> UndoPlan:
+        """What taking back the newest act of a person would do. Raises Refused when there is none."""
+        with self._workspace.lock:
+            return undoing.plan(self._workspace, redo=False)
+
+    def undo(self, plan: UndoPlan, *, live: bool = False) -> RestoreResult:
+        """Takes an act back."""
+        with self._workspace.lock:
+            return undoing.carry_out(self._workspace, plan, live)
+
+    def plan_redo(self) -> UndoPlan:
+        """What doing the newest undone act again would do. Raises Refused when there is none."""
+        with self._workspace.lock:
+            return undoing.plan(self._workspace, redo=True)
+
+    def redo(self, plan: UndoPlan, *, live: bool = False) -> RestoreResult:
+        """Does an undone act again."""
+        with self._workspace.lock:
+            return undoing.carry_out(self._workspace, plan, live)
+
+    def operations(self) -> list[Operation]:
+        """What a person did in this root, the newest first."""
+        with self._workspace.lock:
+            place = self._workspace.place
+            acts = self._workspace.acts()
+            sessions = {act.session for act in acts}
+            return tree.shown(acts, place.root.id, tuple(sessions))[::-1] if place else []
+
+    def label(self, point: str, text: str) -> Operation:
+        """Names a point; an empty text takes its label away."""
+        return self._mark("label", point, text)
+
+    def pin(self, point: str) -> Operation:
+        """Protects a point from ever being expired."""
+        return self._mark("pin", point)
+
+    def unpin(self, point: str) -> Operation:
+        """Takes a point's pin away."""
+        return self._mark("unpin", point)
+
+    def status(self) -> Status:
+        """How recording stands."""
+        with self._workspace.lock:
+            return health.status(self._workspace)
+
+    def doctor(self) -> list[Finding]:
+        """Everything that recording needs, and what to do where it is missing."""
+        with self._workspace.lock:
+            return health.doctor(self._workspace)
+
+    def verify(self) -> list[Finding]:
+        """Re-hashes the store and names what is broken."""
+        with self._workspace.lock:
+            return health.verify(self._workspace)
+
+    def recover(self, *, back: bool = True) -> list[Finding]:
+        """Settles an interrupted restore: rolls it back, or forward. Nothing to do is a finding too."""
+        with self._workspace.lock:
+            return restoring.recover(self._workspace, back)
+
+    def token(self) -> str:
+        """A cheap value that changes when a checkpoint, an operation or lines of a transcript came."""
+        return self._workspace.token()
+
+    def _module_of(self, entry: Entry) -> agents.Agent:
+        infos = self._workspace.known_sessions()
+        found = next((info for info in infos if entry.session in info.ids), None)
+        if found is None:
+            raise UsageError("this entry belongs to no session of this folder", todo="open its session again")
+        return agents.get(found.agent)
+
+    def _trees(self) -> list[SessionTree]:
+        infos = self._workspace.sessions()
+        return [self._workspace.tree(info.id) for info in infos] + [self._workspace.tree(FILES)]
+
+    def _tree_with(self, name: str) -> SessionTree | None:
+        for built in self._trees():
+            if any(point.id == name for point in built.points) or any(entry.id == name for entry in built.entries):
+                return built
+        return None
+
+    def _target(self, name: str) -> restoring.Goal:
+        return restoring.goal(self._workspace, resolve(name, self._trees()))
+
+    def _side(self, name: str, built: SessionTree | None) -> Side:
+        found = resolve(name, self._trees())
+        if found.point is None and found.entry is None:
+            return self._now()
+        goal = restoring.goal(self._workspace, found)
+        return self._workspace.side(goal.need_point(), goal.built)
+
+    def _now(self) -> Side:
+        return self._workspace.now(self._workspace.need_place())
+
+    def _diff(self, old: Side, new: Side, full: tuple[int, bool] | None, paths: Sequence[bytes] = ()) -> Diff:
+        objects = self._workspace.objects() if self.exists else None
+        pairs, unknown = sides.differences(objects, old, new)
+        if paths:
+            pairs = {path: pair for path, pair in pairs.items() if restoring.chosen(path, paths)}
+        renamed = diff.exact_renames(pairs)
+        if full is None:
+            files = diff.summarise(pairs, old.read, new.read, renamed)
+        else:
+            files = diff.in_full(pairs, old.read, new.read, renamed, context=full[0], ignore_space=full[1])
+        return Diff(old.title, new.title, tuple(files), unknown)
+
+    def _mark(self, kind: str, name: str, text: str = "") -> Operation:
+        with self._workspace.lock:
+            built_goal = self._target(name)
+            point = built_goal.need_point()
+            place = self._workspace.need_place()
+            restoring.store_import(self._workspace, point)
+            held = tree.marks(self._workspace.content().rows, self._workspace.acts(), place.root.id)
+            words = {
+                "label": f'label "{text}"' if text else "label taken away",
+                "pin": "pin",
+                "unpin": "pin taken away",
+            }
+            record = Record(
+                operations.new_id(),
+                kind,
+                operations.moment(),
+                place.root.id,
+                session=built_goal.session,
+                summary=f"{words[kind]}: {built_goal.title} · {clock(built_goal.time)}",
+                point=point,
+                entry=built_goal.entry or "",
+                text=text,
+                was=held.labels.get(point, ""),
+            )
+            operations.append(place, self._workspace.objects(), record)
+            return next(item for item in self.operations() if item.id == record.id)

@@ -1,0 +1,147 @@
+"""A new branch: a session file of its own, written by its agent's rules, and how to go on with it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import agents, operations
+from .agents.base import Fork
+from .errors import Refused
+from .goal import Goal
+from .model import ForkResult, Target
+from .naming import clock
+from .operations import Record
+from .roots import Place
+from .tree import fresh_name
+from .workspace import Workspace, entry_of
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPlan:
+    """What a fork will be; nothing is written yet."""
+
+    target: Target
+    name: str
+    agent: str
+    entries: int
+    """How many entries it carries."""
+    prompt_text: str
+    """The prompt that is left out and handed back."""
+    note: str
+    command: tuple[str, ...]
+    cwd: str
+    goal: Goal
+    fork: Fork
+    taken: tuple[str, ...] = field(default=())
+    """Names that other branches of the tree have."""
+
+
+def plan(workspace: Workspace, goal: Goal, name: str = "") -> ForkPlan:
+    """Plans a fork at a moment. Raises Refused where there is no conversation, UsageError for a name in use."""
+    if not goal.talks or goal.entry is None:
+        raise Refused(
+            "this checkpoint belongs to no conversation, so there is nothing to fork", todo="restore its files"
+        )
+    info = goal.built.info
+    module = agents.get(info.agent)
+    taken = tuple(branch.name for branch in goal.built.branches)
+    chosen = name or fresh_name(_words(goal), taken)
+    read = workspace.conversation(info)
+    fork = module.plan_fork(
+        read.conversation,
+        goal.entry,
+        title=chosen,
+        before=goal.side == "before",
+        sources=workspace.sources(info),
+    )
+    command, cwd = module.resume_command(fork.session, info.cwd or workspace.root)
+    text = fork.prompt_text or goal.prompt_text
+    return ForkPlan(goal.target(), chosen, info.agent, fork.entries, text, fork.note, command, cwd, goal, fork, taken)
+
+
+def _words(goal: Goal) -> str:
+    entry = entry_of(goal.built, goal.entry)
+    return goal.prompt_text or (entry.text if entry and entry.kind == "prompt" else goal.built.info.title)
+
+
+def carry_out(workspace: Workspace, plan: ForkPlan) -> ForkResult:
+    """Writes the fork and records the operation."""
+    place = workspace.adopted()
+    agents.get(plan.agent).write_fork(plan.fork)
+    record = Record(
+        operations.new_id(),
+        "fork",
+        operations.moment(),
+        place.root.id,
+        session=plan.goal.session,
+        summary=f"fork {plan.name}: {plan.target.title}",
+        point=plan.target.checkpoint or "",
+        entry=plan.goal.built.here.talk or plan.goal.entry or "",
+        text=plan.name,
+        fork=describe(plan),
+    )
+    operations.append(place, workspace.objects(), record)
+    return result(plan, record.id)
+
+
+def describe(plan: ForkPlan, *, switch: bool = False) -> dict[str, Any]:
+    """A fork as its operation holds it. switch: the conversation goes on there."""
+    return {
+        "agent": plan.agent,
+        "session": plan.fork.session,
+        "source": plan.goal.session,
+        "file": plan.fork.file,
+        "digest": plan.fork.digest,
+        "cwd": plan.cwd,
+        "head": plan.fork.last,
+        "command": list(plan.command),
+        "switch": switch,
+    }
+
+
+def result(plan: ForkPlan, operation: str) -> ForkResult:
+    """What the person needs to go on."""
+    return ForkResult(operation, plan.name, plan.fork.session, plan.agent, plan.command, plan.cwd, plan.prompt_text)
+
+
+def to_trash(place: Place, record: Record) -> None:
+    """Moves an untouched fork's file to the trash. Raises Refused when the agent has gone on with it."""
+    fork = record.fork
+    file = str(fork["file"])
+    if not os.path.lexists(file):
+        return
+    if not agents.get(str(fork["agent"])).untouched(file, str(fork["digest"])):
+        raise Refused(
+            f"the branch {record.text} was continued since {clock(record.time)}, so its fork cannot be undone",
+            path=file,
+            todo="it stays as a branch of its own",
+        )
+    trash = _trash(place, record)
+    trash.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(file, "rb") as stream:
+        data = stream.read()
+    from .durable import write_atomic
+
+    write_atomic(trash, data)
+    os.unlink(file)
+
+
+def from_trash(place: Place, record: Record) -> None:
+    """Brings a fork's file back. Raises Refused when something stands in its place."""
+    file = str(record.fork["file"])
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise Refused(
+            "the branch's session file is there already", path=file, todo="nothing needs to be done"
+        ) from None
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(_trash(place, record).read_bytes())
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _trash(place: Place, record: Record) -> Any:
+    return place.workspace / "trash" / f"{record.fork['session']}.fork"

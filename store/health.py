@@ -1,0 +1,219 @@
+"""Whether recording works, and whether the store is what it says it is: status, doctor, verify."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import agents, operations, points, transcripts
+from .errors import ForkpointError, StoreDamaged
+from .git import process
+from .git.reader import Objects
+from .git.stream import EMPTY_TREE
+from .model import Live, Point
+from .roots import Place
+
+if TYPE_CHECKING:
+    from .workspace import Workspace
+
+LEAST_FREE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    ok: bool
+    what: str
+    todo: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How recording stands in a root."""
+
+    root: str
+    recording: bool
+    why: str
+    """Why nothing is recorded, or what is recorded."""
+    agents: tuple[str, ...]
+    """Agents whose hooks are installed here."""
+    last: Point | None
+    live: tuple[Live, ...]
+    interrupted: str
+    """What was interrupted and can be recovered, or ""."""
+    checkpoints: int
+    bytes: int
+
+
+def installed(root: str) -> tuple[str, ...]:
+    """Agents whose hooks are installed for a root."""
+    return tuple(name for name in agents.names() if agents.get(name).installed(root))
+
+
+def status(workspace: Workspace) -> Status:
+    """Looks at hooks, live agents, the newest checkpoint and the journal."""
+    place = workspace.place
+    hooked = installed(workspace.root)
+    rows = [
+        row for row in workspace.content().rows if place is not None and row.stored.checkpoint.root == place.root.id
+    ]
+    last = None
+    if rows:
+        checkpoint = rows[-1].stored.checkpoint
+        last = Point(
+            checkpoint.id,
+            None,
+            "",
+            checkpoint.side,  # type: ignore[arg-type]
+            checkpoint.reason,  # type: ignore[arg-type]
+            checkpoint.time,
+            label=checkpoint.label,
+            files=checkpoint.files,
+            text=checkpoint.text,
+        )
+    trouble = _trouble(place)
+    why = trouble or (
+        f"hooks of {', '.join(hooked)}" if hooked else "no agent's hooks are installed: forkpoint install"
+    )
+    interrupted = "a restore was interrupted: forkpoint recover" if place and place.journal_file.exists() else ""
+    return Status(
+        workspace.root,
+        bool(hooked) and not trouble,
+        why,
+        hooked,
+        last,
+        workspace.live(),
+        interrupted,
+        len(rows),
+        size_of(place.workspace) if place else 0,
+    )
+
+
+def _trouble(place: Place | None) -> str:
+    """The cause that a hook wrote down when it could not record, if it still stands."""
+    if place is None:
+        return ""
+    try:
+        note = json.loads((place.folder / "trouble.json").read_bytes())
+        return str(note.get("cause", "")) if note else ""
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def size_of(folder: Path) -> int:
+    """Bytes that a folder takes on the disk."""
+    total = 0
+    pending = [str(folder)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as listing:
+                for entry in listing:
+                    found = entry.stat(follow_symlinks=False)
+                    total += found.st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+        except OSError:
+            continue
+    return total
+
+
+def doctor(workspace: Workspace) -> list[Finding]:
+    """Everything that recording needs, each with what to do when it is missing."""
+    found = [_git(), _store(workspace), _disk(workspace)]
+    for name in agents.names():
+        module = agents.get(name)
+        if module.detect():
+            there = module.installed(workspace.root)
+            todo = "" if there else f"forkpoint install {name}"
+            found.append(Finding(there, f"{module.TITLE}: hooks {'installed' if there else 'not installed'}", todo))
+    trouble = _trouble(workspace.place)
+    if trouble:
+        found.append(
+            Finding(False, f"the last hook could not record: {trouble}", "mend the cause; the next hook tries again")
+        )
+    place = workspace.place
+    if place is not None and place.journal_file.exists():
+        found.append(Finding(False, "a restore was interrupted", "forkpoint recover"))
+    return found
+
+
+def _git() -> Finding:
+    try:
+        words = process.call_in("/", "--version")
+    except ForkpointError as error:
+        return Finding(False, error.what, error.todo)
+    return Finding(
+        words is not None, (words or b"git does not answer").decode().strip(), "" if words else "install git"
+    )
+
+
+def _store(workspace: Workspace) -> Finding:
+    home = workspace.home
+    at = home
+    while not at.exists():
+        at = at.parent
+    writable = os.access(at, os.W_OK | os.X_OK)
+    todo = "" if writable else f"make {at} writable, or set FORKPOINT_HOME"
+    return Finding(writable, f"the store is at {home}", todo)
+
+
+def _disk(workspace: Workspace) -> Finding:
+    at = workspace.home
+    while not at.exists():
+        at = at.parent
+    free = shutil.disk_usage(at).free
+    enough = free > LEAST_FREE
+    return Finding(enough, f"{free // (1 << 20)} MB free for the store", "" if enough else "free some space")
+
+
+def verify(workspace: Workspace) -> list[Finding]:
+    """Re-hashes every object that a checkpoint, transcript or operation reaches, and names what is broken."""
+    place = workspace.need_place()
+    objects = Objects(place.git_dir)
+    found: list[Finding] = []
+    sound: set[str] = set()
+    checkpoints = objects.refs(points.REFS)
+    for ref, commit in sorted(checkpoints.items()):
+        found += _checkpoint(objects, ref, commit, sound)
+    for ref, commit in sorted(objects.refs(transcripts.REFS).items()):
+        found += _reached(objects, f"transcript {ref.removeprefix(transcripts.REFS)}", commit, sound)
+    try:
+        count = len(operations.chain(objects))
+    except StoreDamaged as error:
+        found.append(Finding(False, f"operations: {error}"))
+        count = 0
+    words = f"{len(checkpoints)} checkpoints, {count} operations, {len(sound)} objects are what they say they are"
+    return found or [Finding(True, words)]
+
+
+def _checkpoint(objects: Objects, ref: str, commit: str, sound: set[str]) -> list[Finding]:
+    point = ref.rpartition("/")[2]
+    try:
+        stored = objects.stored(commit)
+    except StoreDamaged as error:
+        return [Finding(False, f"checkpoint {point}: {error}")]
+    if stored.checkpoint.id != point:
+        return [Finding(False, f"checkpoint {point}: its record is of {stored.checkpoint.id}")]
+    return _reached(objects, f"checkpoint {point}", commit, sound)
+
+
+def _reached(objects: Objects, name: str, commit: str, sound: set[str]) -> list[Finding]:
+    broken: list[Finding] = []
+    try:
+        for path, _, oid in objects.walk(str(objects.tree(commit).id)):
+            if oid in sound or oid == EMPTY_TREE:
+                continue
+            data = objects.read(oid)
+            if hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == oid:
+                sound.add(oid)
+            else:
+                broken.append(Finding(False, f"{name}: {os.fsdecode(path)} is damaged"))
+    except StoreDamaged as error:
+        broken.append(Finding(False, f"{name}: {error}"))
+    return broken
