@@ -1,0 +1,195 @@
+"""Carrying a plan out: every change under rule 3, then looking again whether it is as it was asked (rule 6)."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ..errors import ForkpointError
+from ..states import Node, State
+from .below import GONE, look, opened_parent, opened_root
+from .build import Blobs
+from .change import Change
+from .journal import Journal
+from .swap import Changed, Swapper
+
+UNSYNCABLE = (*GONE, errno.EINVAL, errno.EBADF, errno.EACCES, errno.EPERM)
+"""Folders that are gone again, or that the system lets nobody sync."""
+
+WORDS = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "not permitted",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota is used up",
+    errno.EROFS: "the file system is read-only",
+    errno.EBUSY: "it is in use, perhaps a mount point",
+    errno.ENAMETOOLONG: "the name is too long for this file system",
+    errno.ENOENT: "its folder is not there",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of each path: every one that was to change stands in exactly one of the first four.
+
+    Folders that come or go with their files are named only where that failed, or where they stay.
+    """
+
+    done: tuple[bytes, ...] = ()
+    """Changed, and seen to be as asked."""
+    failed: tuple[tuple[bytes, str], ...] = ()
+    """(path, why)."""
+    conflicts: tuple[tuple[bytes, str], ...] = ()
+    """(path, why): changed since it was shown; left as it is."""
+    kept: tuple[tuple[bytes, str], ...] = ()
+    """(path, why): folders that hold more than what was captured, and paths that the guard could not store."""
+    changed: Mapping[bytes, tuple[Node | None, Node | None]] = field(
+        default_factory=dict[bytes, tuple[Node | None, Node | None]]
+    )
+    """Before and after of every path that was changed, folders that came or went with their files included."""
+
+
+def carry_out(journal: Journal, blobs: Blobs, guard: State) -> Outcome:
+    """Carries out the journal's changes, verifies them by hashing and makes them durable; closing is the caller's.
+
+    `guard` is what the guard holds: a path that it does not hold as the change expects it is not touched (rule 2).
+    One path's trouble never stops the rest.
+    """
+    with opened_root(journal.root) as root:
+        run = Run(root, blobs, journal)
+        for number, change in enumerate(journal.changes):
+            if run.is_guarded(change, guard):
+                run.step(number, change)
+        run.shut_again()
+        return run.finished()
+
+
+class Run:
+    """A restore under way: what became of each change so far."""
+
+    def __init__(self, root: int, blobs: Blobs, journal: Journal) -> None:
+        self.root = root
+        self.journal = journal
+        self.swapper = Swapper(root, blobs, journal.token)
+        self.did: dict[int, Change] = {}
+        self.failed: dict[bytes, str] = {}
+        self.conflicts: dict[bytes, str] = {}
+        self.kept: dict[bytes, str] = {}
+
+    def is_guarded(self, change: Change, guard: State) -> bool:
+        """Whether the guard holds the path as the change expects it; else the path is named and left."""
+        held = guard.get(change.path)
+        if held is not None and held.kind == "folder":
+            held = None
+        expected = change.before if change.before is None or change.before.kind != "folder" else None
+        if held == expected:
+            return True
+        if held is None and look(self.root, change.path) == expected:
+            self._name(self.kept, change.path, "it could not be stored in the guard first")
+        else:
+            self._name(self.conflicts, change.path, "it changed since it was looked at")
+        return False
+
+    def step(self, number: int, change: Change) -> None:
+        """Carries out one change; whatever goes wrong is named."""
+        self.journal.note(number)
+        try:
+            if self.swapper.carry(number, change):
+                self.did[number] = change
+        except Changed as changed:
+            if not change.implied:
+                self._name(self.conflicts, change.path, str(changed))
+        except OSError as error:
+            if change.after is None and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                self._name(self.kept, change.path, "the folder holds something that stays")
+            else:
+                self._name(self.failed, change.path, in_words(error))
+        except (ForkpointError, LookupError, ValueError) as error:
+            self._name(self.failed, change.path, str(error))
+
+    def shut_again(self) -> None:
+        """Gives folders that were opened up their mode back where what was to follow did not happen."""
+        last = {change.path: number for number, change in enumerate(self.journal.changes)}
+        for number, change in sorted(self.did.items(), reverse=True):
+            if number != last[change.path] and last[change.path] not in self.did and _is_opening(change):
+                back = Change(change.path, change.after, change.before)
+                with suppress(Changed, OSError):
+                    self.swapper.carry(number, back)
+                    del self.did[number]
+
+    def finished(self) -> Outcome:
+        """Verifies what was done, makes it durable and says what became of each path."""
+        chains = chained(self.journal.changes)
+        done: list[bytes] = []
+        changed: dict[bytes, tuple[Node | None, Node | None]] = {}
+        for path, numbers in chains.items():
+            carried = [self.did[number] for number in numbers if number in self.did]
+            if not carried:
+                continue
+            changed[path] = carried[0].before, carried[-1].after
+            if self.is_named(path) or len(carried) < len(numbers):
+                continue
+            if why := self._differs(path, carried[-1].after):
+                if not carried[-1].implied:
+                    self.failed[path] = why
+            elif not carried[-1].implied:
+                done.append(path)
+        sync(self.root, changed)
+        return Outcome(tuple(done), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), changed)
+
+    def _name(self, where: dict[bytes, str], path: bytes, why: str) -> None:
+        """Says once what became of a path: the first trouble counts."""
+        if not self.is_named(path):
+            where[path] = why
+
+    def is_named(self, path: bytes) -> bool:
+        """Whether something is said of the path already."""
+        return path in self.failed or path in self.conflicts or path in self.kept
+
+    def _differs(self, path: bytes, node: Node | None) -> str:
+        """Why a path is not what was asked, looked at afresh; "" when it is."""
+        try:
+            found = look(self.root, path)
+        except OSError as error:
+            return f"it was written, but cannot be verified: {in_words(error)}"
+        return "" if found == node else "it was written, but something else stands there now"
+
+
+def chained(changes: Sequence[Change]) -> dict[bytes, list[int]]:
+    """The numbers of the changes of each path, in order."""
+    chains: dict[bytes, list[int]] = {}
+    for number, change in enumerate(changes):
+        chains.setdefault(change.path, []).append(number)
+    return chains
+
+
+def sync(root: int, paths: Iterable[bytes]) -> None:
+    """Makes the names of changed paths durable: one fsync a folder. Raises OSError when the disk fails."""
+    for folder in sorted({path[: path.rfind(b"/") + 1] for path in paths}):
+        try:
+            with opened_parent(root, folder + b".") as (descriptor, _):
+                os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in UNSYNCABLE:
+                raise
+
+
+def in_words(error: OSError) -> str:
+    """What went wrong, for a person; a text of our own is taken as it is."""
+    code = error.errno or 0
+    text = error.strerror or str(error)
+    if code in WORDS and text == os.strerror(code):
+        return WORDS[code]
+    return text[:1].lower() + text[1:]
+
+
+def _is_opening(change: Change) -> bool:
+    before, after = change.before, change.after
+    return before is not None and after is not None and before.kind == after.kind == "folder"
+
+
+def _pairs(named: Mapping[bytes, str]) -> tuple[tuple[bytes, str], ...]:
+    return tuple(sorted(named.items()))

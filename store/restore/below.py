@@ -1,0 +1,151 @@
+"""Looking at paths below a root without ever following a link (rule 5)."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ..git.stream import blob_id
+from ..states import Node
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+CONTENT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+PASSING = getattr(os, "O_PATH", os.O_RDONLY)
+"""How a folder is opened that may be passed through but not read."""
+PIECE = 1 << 20
+TRIES = 3
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""What opening a path says when a part of it is missing, no folder, or a link."""
+
+
+@contextmanager
+def opened_root(root: str | os.PathLike[str]) -> Generator[int]:
+    """The descriptor of a root's folder."""
+    descriptor = os.open(root, FOLDER & ~os.O_NOFOLLOW)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def opened_parent(root: int, path: bytes) -> Generator[tuple[int, bytes]]:
+    """The folder that holds `path`, opened part by part, and the name in it.
+
+    Raises OSError: FileNotFoundError for a missing parent, NotADirectoryError or ELOOP for one that is no folder.
+    """
+    *above, name = path.split(b"/")
+    folder = os.dup(root)
+    try:
+        for part in above:
+            inner = open_folder(part, folder)
+            os.close(folder)
+            folder = inner
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
+def open_folder(name: bytes, folder: int) -> int:
+    """A descriptor of a folder in a folder; one that may only be passed through does as well."""
+    try:
+        return os.open(name, FOLDER, dir_fd=folder)
+    except PermissionError:
+        return os.open(name, FOLDER | PASSING, dir_fd=folder)
+
+
+def look(root: int, path: bytes) -> Node | None:
+    """What stands at `path` below the root; None for nothing, also when a parent is a link or no folder.
+
+    The kind of what is neither file, link nor folder is "special". Raises OSError when it cannot be read.
+    """
+    try:
+        with opened_parent(root, path) as (folder, name):
+            return look_in(folder, name)
+    except OSError as error:
+        if error.errno in GONE:
+            return None
+        raise
+
+
+def look_in(folder: int, name: bytes) -> Node | None:
+    """What stands under a name in an open folder; None for nothing. Raises OSError when it cannot be read."""
+    for _ in range(TRIES):
+        try:
+            found = os.lstat(name, dir_fd=folder)
+        except FileNotFoundError:
+            return None
+        if stat.S_ISLNK(found.st_mode):
+            target = os.readlink(name, dir_fd=folder)
+            return Node("link", 0, blob_id(target))
+        if stat.S_ISDIR(found.st_mode):
+            return Node("folder", stat.S_IMODE(found.st_mode), "")
+        if not stat.S_ISREG(found.st_mode):
+            return Node("special", stat.S_IMODE(found.st_mode), "")
+        node = _read(folder, name)
+        if node is not None:
+            return node
+    raise BlockingIOError(errno.EAGAIN, "it changes while it is read")
+
+
+def _read(folder: int, name: bytes) -> Node | None:
+    """The node of a file; None when it was changed or replaced while it was read."""
+    try:
+        descriptor = os.open(name, CONTENT, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise
+    try:
+        return node_of(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def node_of(descriptor: int) -> Node | None:
+    """The node of an open file, read from its start; None when it changed meanwhile or is no regular file."""
+    before = os.fstat(descriptor)
+    if not stat.S_ISREG(before.st_mode):
+        return None
+    digest = hashlib.sha1(b"blob %d\0" % before.st_size, usedforsecurity=False)
+    length = 0
+    while piece := os.pread(descriptor, PIECE, length):
+        digest.update(piece)
+        length += len(piece)
+    after = os.fstat(descriptor)
+    if length != before.st_size or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        return None
+    return Node("file", stat.S_IMODE(after.st_mode), digest.hexdigest())
+
+
+def stands(root: int, path: bytes) -> bool:
+    """Whether something stands at `path` below the root; what is behind a link does not count."""
+    try:
+        with opened_parent(root, path) as (folder, name):
+            os.lstat(name, dir_fd=folder)
+            return True
+    except OSError as error:
+        return error.errno not in GONE
+
+
+def ignores_case(root: int) -> bool:
+    """Whether the root's file system takes "A" for "a"; found without writing, by a name that stands there already."""
+    with os.scandir(root) as listing:
+        for entry in listing:
+            other = os.fsencode(entry.name.swapcase())
+            if other != os.fsencode(entry.name):
+                return _same(root, os.fsencode(entry.name), other)
+    return False
+
+
+def _same(folder: int, name: bytes, other: bytes) -> bool:
+    try:
+        return os.path.samestat(os.lstat(name, dir_fd=folder), os.lstat(other, dir_fd=folder))
+    except OSError:
+        return False

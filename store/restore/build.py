@@ -1,0 +1,171 @@
+"""Making what is to come: complete, durable and checked before it takes its place (rules 3 and 4)."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+from ..errors import StoreDamaged
+from ..states import Node
+from .below import CONTENT, look_in, node_of, open_folder
+from .change import Change
+from .rename import move
+
+NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+CARRIED = ("user.", "system.posix_acl_")
+"""Beginnings of the names of the extended attributes that a replaced file hands on."""
+
+
+class Blobs(Protocol):
+    """Where the bytes come from."""
+
+    def read(self, oid: str) -> bytes:
+        """The bytes of a blob."""
+        ...
+
+    def copy(self, oid: str, descriptor: int) -> None:
+        """Writes the bytes of a blob to an open file."""
+        ...
+
+
+class Place(NamedTuple):
+    """Where a change happens: a name in an open folder, and the names beside it that the change may use."""
+
+    folder: int
+    """Descriptor of the folder that holds the path."""
+    name: bytes
+    spare: bytes
+
+    @property
+    def new(self) -> bytes:
+        """The name of what is under construction."""
+        return self.spare + b".new"
+
+    @property
+    def old(self) -> bytes:
+        """The name of what came out, where names cannot be exchanged."""
+        return self.spare + b".old"
+
+
+def build(place: Place, change: Change, blobs: Blobs) -> None:
+    """Makes `change.after` under the spare name; leaves nothing behind when it fails.
+
+    Raises OSError, or StoreDamaged when the store gives other bytes than it should.
+    """
+    try:
+        _construct(place, change, blobs)
+        move(place.folder, place.new, place.spare)
+    except BaseException:
+        discard(place, place.new)
+        raise
+
+
+def discard(place: Place, name: bytes) -> bool:
+    """Removes a file, a link or an empty folder beside the path; False when it is a folder that holds something."""
+    try:
+        os.unlink(name, dir_fd=place.folder)
+    except FileNotFoundError:
+        return True
+    except (IsADirectoryError, PermissionError):
+        return _discard_folder(place, name)
+    return True
+
+
+def set_mode(descriptor: int, mode: int) -> None:
+    """Sets the exact mode of an open folder, also of one that may only be passed through."""
+    try:
+        os.fchmod(descriptor, mode)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        os.chmod(f"/proc/self/fd/{descriptor}", mode)
+
+
+def _discard_folder(place: Place, name: bytes) -> bool:
+    try:
+        os.rmdir(name, dir_fd=place.folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    return True
+
+
+def _construct(place: Place, change: Change, blobs: Blobs) -> None:
+    after = change.after
+    assert after is not None
+    if after.kind == "link":
+        target = blobs.read(after.oid) if change.content is None else change.content
+        os.symlink(target, place.new, dir_fd=place.folder)
+        if look_in(place.folder, place.new) != after:
+            raise StoreDamaged("the store gave another link than the checkpoint holds", todo="forkpoint verify")
+        return
+    if after.kind == "folder":
+        os.mkdir(place.new, 0o700, dir_fd=place.folder)
+        descriptor = open_folder(place.new, place.folder)
+    else:
+        descriptor = os.open(place.new, NEW_FILE, 0o600, dir_fd=place.folder)
+    try:
+        if after.kind == "folder":
+            set_mode(descriptor, after.mode)
+        else:
+            _fill(descriptor, place, change, after, blobs)
+    finally:
+        os.close(descriptor)
+
+
+def _fill(descriptor: int, place: Place, change: Change, after: Node, blobs: Blobs) -> None:
+    if change.content is None:
+        blobs.copy(after.oid, descriptor)
+    else:
+        _write_all(descriptor, change.content)
+    if change.before is not None and change.before.kind == "file":
+        _hand_on(place, descriptor)
+    os.fchmod(descriptor, after.mode)
+    os.fsync(descriptor)
+    found = node_of(descriptor)
+    if found is None or found.oid != after.oid:
+        raise StoreDamaged("the store gave other bytes than the checkpoint holds", todo="forkpoint verify")
+    if found.mode != after.mode:
+        raise PermissionError(errno.EPERM, f"mode {after.mode:o} cannot be set")
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _hand_on(place: Place, descriptor: int) -> None:
+    """Gives the new file the owner and attributes of the one it replaces, as far as that is allowed.
+
+    The mode is set after this: a change of owner clears bits, and an access list changes those of the group.
+    """
+    with suppress(OSError):
+        old = os.open(place.name, CONTENT, dir_fd=place.folder)
+        try:
+            _hand_on_owner(os.fstat(old), descriptor)
+            _hand_on_attributes(old, descriptor)
+        finally:
+            os.close(old)
+
+
+def _hand_on_owner(old: os.stat_result, descriptor: int) -> None:
+    new = os.fstat(descriptor)
+    if new.st_gid != old.st_gid:
+        with suppress(OSError):
+            os.fchown(descriptor, -1, old.st_gid)
+    if new.st_uid != old.st_uid:
+        with suppress(OSError):
+            os.fchown(descriptor, old.st_uid, -1)
+
+
+def _hand_on_attributes(old: int, descriptor: int) -> None:
+    if not hasattr(os, "listxattr"):
+        return
+    for name in os.listxattr(old):
+        if name.startswith(CARRIED):
+            with suppress(OSError):
+                os.setxattr(descriptor, name, os.getxattr(old, name))

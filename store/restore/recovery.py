@@ -1,0 +1,165 @@
+"""What a crash left of a restore: judged by its journal, then finished or rolled back (rule 3).
+
+Only paths whose present content is one of those that the journal names are touched; any other is left and named. No
+bytes that exist nowhere else are lost: what stands under a spare name is removed only when it is what the journal names
+as before (the guard holds it) or after (the store holds it), and otherwise goes back to its path or is named.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ..states import Node
+from .apply import Outcome, Run, chained, in_words, sync
+from .below import GONE, look, look_in, opened_parent, opened_root
+from .build import Blobs, Place, discard
+from .change import Change
+from .journal import Journal
+from .paths import refused, spare_name
+from .rename import CannotExchange, exchange, move
+from .swap import TAKEN, came_out
+
+STRANGE = "it is neither what it was nor what the restore writes"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far an interrupted restore got, seen without changing anything."""
+
+    before: tuple[bytes, ...]
+    """Paths that are as they were."""
+    after: tuple[bytes, ...]
+    """Paths that are as was asked."""
+    other: tuple[bytes, ...]
+    """Paths that are neither: somebody's work since, or in the middle of being changed."""
+
+
+def judge(journal: Journal) -> Standing:
+    """Looks at every path of an interrupted restore."""
+    before: list[bytes] = []
+    after: list[bytes] = []
+    other: list[bytes] = []
+    with opened_root(journal.root) as root:
+        for path, numbers in chained(journal.changes).items():
+            changes = [journal.changes[number] for number in numbers]
+            position = _position(root, changes)
+            place = before if position == 0 else after if position == len(changes) else other
+            place.append(path)
+    return Standing(tuple(before), tuple(after), tuple(other))
+
+
+def finish_or_roll_back(journal: Journal, blobs: Blobs, *, finish: bool) -> Outcome:
+    """Brings every path of an interrupted restore to what was asked (finish) or back to what it was.
+
+    Can itself be interrupted and repeated. `changed` of the outcome says what differs from before the restore, `done`
+    which paths are now as wanted. Closing the journal is the caller's.
+    """
+    with opened_root(journal.root) as root:
+        run = Run(root, blobs, journal)
+        for number, change in enumerate(journal.changes):
+            if not refused(change.path):
+                _settle(run, number, change)
+        _go_on(run, finish)
+        return _outcome(run, finish)
+
+
+def _go_on(run: Run, finish: bool) -> None:
+    """Carries out what is left to do, in the order of the plan or against it."""
+    changes = run.journal.changes
+    positions: dict[bytes, int] = {}
+    for path, numbers in chained(changes).items():
+        position = _position(run.root, [changes[number] for number in numbers])
+        if position is not None and not run.is_named(path):
+            positions[path] = numbers[position] if position < len(numbers) else len(changes)
+    order = list(enumerate(changes))
+    for number, change in order if finish else reversed(order):
+        if change.path in positions and (number >= positions[change.path]) == finish:
+            run.step(number, change if finish else _reversed(change))
+
+
+def _outcome(run: Run, finish: bool) -> Outcome:
+    done: list[bytes] = []
+    changed: dict[bytes, tuple[Node | None, Node | None]] = {}
+    for path, numbers in chained(run.journal.changes).items():
+        first, last = run.journal.changes[numbers[0]], run.journal.changes[numbers[-1]]
+        found = look(run.root, path)
+        if found == last.after != first.before:
+            changed[path] = first.before, last.after
+        if first.implied or run.is_named(path):
+            continue
+        if found == (last.after if finish else first.before):
+            done.append(path)
+        else:
+            run.conflicts[path] = STRANGE
+    sync(run.root, [change.path for change in run.journal.changes])
+    return Outcome(
+        tuple(done),
+        tuple(sorted(run.failed.items())),
+        tuple(sorted(run.conflicts.items())),
+        tuple(sorted(run.kept.items())),
+        changed,
+    )
+
+
+def _reversed(change: Change) -> Change:
+    """The change that takes a change back; what was there before is in the store, so it needs no bytes of its own."""
+    return Change(change.path, change.after, change.before, None, change.implied)
+
+
+def _position(root: int, changes: list[Change]) -> int | None:
+    """How many of a path's changes are done; None when what stands there is none of theirs."""
+    try:
+        found = look(root, changes[0].path)
+    except OSError:
+        return None
+    nodes = [changes[0].before, *(change.after for change in changes)]
+    return nodes.index(found) if found in nodes else None
+
+
+def _settle(run: Run, number: int, change: Change) -> None:
+    """Clears away the spare names of one change without losing what exists nowhere else."""
+    try:
+        with opened_parent(run.root, change.path) as (folder, name):
+            place = Place(folder, name, spare_name(run.journal.token, number))
+            discard(place, place.new)
+            for spare in (place.old, place.spare):
+                if look_in(folder, spare) is not None and not _cleared(place, spare, change):
+                    run.conflicts[change.path] = f"one version of it is kept beside it as {os.fsdecode(spare)}"
+    except OSError as error:
+        if error.errno not in GONE:
+            run.failed[change.path] = in_words(error)
+
+
+def _cleared(place: Place, spare: bytes, change: Change) -> bool:
+    """Puts back, or removes, what stands under a spare name; False when neither can be done without a loss."""
+    found = came_out(place, spare)
+    standing = look_in(place.folder, place.name)
+    ours = found in (change.before, change.after)
+    if found is None:
+        return False
+    if standing is None and (found == change.before or not ours):
+        return _moved(place, spare)
+    if ours and discard(place, spare):
+        return True
+    if standing != change.after or not _exchanged(place, spare):
+        return False
+    return came_out(place, spare) == change.after and discard(place, spare)
+
+
+def _moved(place: Place, spare: bytes) -> bool:
+    try:
+        move(place.folder, spare, place.name)
+    except OSError as error:
+        if error.errno not in TAKEN:
+            raise
+        return False
+    return True
+
+
+def _exchanged(place: Place, spare: bytes) -> bool:
+    try:
+        exchange(place.folder, spare, place.name)
+    except CannotExchange:
+        return False
+    return True
