@@ -1,7 +1,7 @@
 """Which paths are ignored: .gitignore at every level, .git/info/exclude, the person's excludes, .forkpointignore.
 
 The patterns are matched by pathspec; the order in which sources speak is git's (gitignore(5)), with .forkpointignore
-before all others. A path that the project's index tracks is not ignored.
+before all others. A path that the project's index tracks is not ignored, unless .forkpointignore names it.
 """
 
 from __future__ import annotations
@@ -48,13 +48,17 @@ class Rules:
 
     def ignore(self, path: str, is_folder: bool) -> bool:
         """Whether the last pattern that speaks of `path` ignores it; its parents are not asked."""
+        return self.judge(path, is_folder) is not None
+
+    def judge(self, path: str, is_folder: bool) -> Source | None:
+        """The source that ignores `path`, or None."""
         for source in reversed(self.sources):
             if path.startswith(source.base):
                 name = path[len(source.base) :] + ("/" if is_folder else "")
                 verdict = _compiled(source.text).check_file(name).include
                 if verdict is not None:
-                    return verdict
-        return False
+                    return source if verdict else None
+        return None
 
 
 class RuleBook:

@@ -374,9 +374,11 @@ class _Judge:
         """True: a pattern ignores it, but it is tracked. A name that is ignored is noted in `out`."""
         place = self._place
         path = place.path + name
-        if not (place.excluded or place.rules.ignore(path, is_folder)):
+        source = None if place.excluded else place.rules.judge(path, is_folder)
+        if source is None and not place.excluded:
             return False
-        if place.repository is not None and place.repository.tracks(path, self._root, is_folder):
+        ours = source is not None and source.name == OUR_FILE
+        if not ours and place.repository is not None and place.repository.tracks(path, self._root, is_folder):
             return True
         self.out.append(name)
         return False

@@ -1,0 +1,100 @@
+"""What forkpoint ignores is what git ignores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from forkpoint.store import capture, points, roots
+from forkpoint.store.git.reader import Objects
+from forkpoint.store.home import data_folder
+from forkpoint.store.ignore import RuleBook, Rules, Source
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ..builders.folders import git, make, repository
+
+NAMES = ("a", "b", "build", "x.log", "keep.log", "Doc")
+PATTERNS = (
+    "*.log",
+    "!keep.log",
+    "build/",
+    "/a",
+    "a/*",
+    "!a/b",
+    "**/build",
+    "a/**/b",
+    "Doc",
+    "b",
+    "[ab]",
+    "?.log",
+    "#no",
+    "\\!a",
+    " ",
+    "a ",
+    "!build/",
+)
+
+
+def kept(root: Path) -> set[str]:
+    place = roots.adopt(os.path.realpath(root), data_folder())
+    taken = capture.take(place, capture.Wanted("manual"))
+    objects = Objects(place.git_dir)
+    commit = objects.ref(points.ref_of(taken.id))
+    assert commit is not None
+    return {os.fsdecode(path) for path, node in objects.state(objects.stored(commit)).items() if node.kind != "folder"}
+
+
+def git_keeps(root: Path) -> set[str]:
+    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return {name for name in listed.split("\0") if name and os.path.lexists(root / name)}
+
+
+paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
+texts = st.lists(st.sampled_from(PATTERNS), max_size=5).map("\n".join)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(files=st.sets(paths, min_size=1, max_size=8), top=texts, inner=texts, forced=st.booleans())
+def test_random_trees_and_patterns_are_ignored_as_by_git(
+    tmp_path_factory: pytest.TempPathFactory, files: set[str], top: str, inner: str, forced: bool
+) -> None:
+    root = repository(tmp_path_factory.mktemp("r") / "root")
+    chosen = [path for path in files if not any(other.startswith(path + "/") for other in files)]
+    make(root, {path: path for path in chosen})
+    make(root, {".gitignore": top})
+    if os.path.isdir(root / "a"):
+        make(root, {"a/.gitignore": inner})
+    if forced:
+        git(root, "add", "-f", chosen[0])
+    assert kept(root) == git_keeps(root)
+    # Once more with a warm index, and after the rules have changed.
+    assert kept(root) == git_keeps(root)
+    make(root, {".gitignore": inner})
+    assert kept(root) == git_keeps(root)
+
+
+def test_the_rules_of_then_answer_for_every_level() -> None:
+    book = RuleBook([Source("", ".gitignore", "*.log\nout/\n"), Source("sub/", ".gitignore", "!x.log\n/deep/\n")])
+    assert book.ignores("a.log")
+    assert book.ignores("out", True) and book.ignores("out/any/thing")
+    assert not book.ignores("sub/x.log")
+    assert book.ignores("sub/y.log")
+    assert book.ignores("sub/deep/file")
+    assert not book.ignores("deep/file")
+
+
+def test_our_own_ignore_file_is_asked_before_git_s() -> None:
+    rules = Rules((Source("", ".gitignore", "*.log"),)).extended([Source("", ".forkpointignore", "!*.log")])
+    rules = rules.extended([Source("sub/", ".gitignore", "*.log")])
+    assert not rules.ignore("sub/a.log", False)
+
+
+def test_a_root_below_the_work_tree_s_top_obeys_the_rules_above_it(tmp_path: Path) -> None:
+    top = repository(tmp_path / "top", {".gitignore": "*.log\n/part/out/\n/other/\n", "part/a": "1"})
+    make(top, {"part/x.log": "", "part/out/y": "", "part/other/z": ""})
+    assert kept(top / "part") == {"a", "other/z"}
+    done = subprocess.run(["git", "ls-files", "-o", "-c", "--exclude-standard"], cwd=top / "part", capture_output=True)
+    assert set(done.stdout.decode().split()) == {"a", "other/z"}
