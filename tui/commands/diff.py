@@ -23,7 +23,13 @@ LINE_STYLES: dict[str, Style] = {"+": "green", "-": "red", "\\": "dim"}
 @click.option("--path", "names", multiple=True, metavar="P", help="Only P and what is below it; may be repeated.")
 @click.option("--stat", is_flag=True, help="Only which files, and how many lines.")
 @click.option(
-    "-U", "--context", type=click.IntRange(0, 10_000), default=3, show_default=True, help="Lines around a change."
+    "-U",
+    "--context",
+    metavar="N",
+    type=click.IntRange(0, 10_000),
+    default=3,
+    show_default=True,
+    help="Lines around a change.",
 )
 @click.option("-w", "--ignore-space", is_flag=True, help="Pass over white space.")
 def diff(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import click
+
 from .. import words
 from ..output import Cell, Row
 from .call import Call, command
@@ -23,6 +25,21 @@ def verify(call: Call) -> int:
 def doctor(call: Call) -> int:
     """What keeps forkpoint from recording here, and what to do about it."""
     return _findings(call, call.store().doctor())
+
+
+@command("recover")
+@click.option("--forward", is_flag=True, help="Finishes what was interrupted, instead of taking it back.")
+@click.option("-y", "--yes", is_flag=True, help="Without asking.")
+def recover(call: Call, forward: bool, yes: bool) -> int:
+    """Settles a restore that was interrupted: takes it back, or finishes it."""
+    store = call.need_workspace()
+    interrupted = store.status().interrupted
+    if interrupted and not yes:
+        if not call.json:
+            call.say_root()
+            call.output.say(words.one_line(interrupted))
+        call.confirm("Finish it?" if forward else "Take it back?")
+    return _findings(call, store.recover(back=not forward))
 
 
 def _findings(call: Call, findings: Sequence[Finding]) -> int:

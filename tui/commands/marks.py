@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from ...store.model import Operation
@@ -20,7 +22,7 @@ def save(call: Call, label: str, session: str) -> int:
     store = call.store()
     saved = store.save(label=label, session=session, progress=call.progress("saving"))
     if call.json:
-        uncaptured = [{**path_keys(path), "why": why} for path, why in saved.uncaptured]
+        uncaptured = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.uncaptured]
         call.output.document({"id": saved.id, "label": saved.label, "files": saved.files, "uncaptured": uncaptured})
         return 0
     call.say_root()

@@ -30,6 +30,7 @@ WHICH = "say what goes back: --files, --conversation or --both"
 @click.option("--path", "names", multiple=True, metavar="P", help="Only P and what is below it; may be repeated.")
 @click.option(
     "--on-conflict",
+    metavar="keep|checkpoint|merge",
     type=click.Choice(["keep", "checkpoint", "merge"]),
     default="keep",
     show_default=True,
