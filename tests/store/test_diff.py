@@ -1,0 +1,128 @@
+"""Diffs are git's, told as data; odd names and bytes never break them."""
+
+from __future__ import annotations
+
+from forkpoint.store import diff
+from forkpoint.store.git.compare import is_binary, line_counts, merge
+from forkpoint.store.git.stream import blob_id
+from forkpoint.store.model import FileDiff
+from forkpoint.store.states import Node
+from hypothesis import given
+from hypothesis import strategies as st
+
+lines = st.lists(
+    st.sampled_from([b"a", b"b", b"c\r", b"", b"-- x", b"++ y", b"\xe2\x80\xa8", b"\xff", b"@@"]), max_size=12
+)
+
+
+def differing(pairs: dict[bytes, tuple[bytes | None, bytes | None]], **options: object) -> list[FileDiff]:
+    """Diffs of paths with these bytes before and after."""
+    held = {blob_id(data): data for pair in pairs.values() for data in pair if data is not None}
+
+    def node(data: bytes | None) -> Node | None:
+        return None if data is None else Node("file", 0o644, blob_id(data))
+
+    changes = {path: (node(old), node(new)) for path, (old, new) in pairs.items()}
+
+    def read(_: bytes, found: Node) -> bytes:
+        return held[found.oid]
+
+    return diff.in_full(changes, read, read, diff.exact_renames(changes), **options)  # type: ignore[arg-type]
+
+
+def applied(old: bytes, file: FileDiff) -> bytes:
+    """What the hunks make of the old bytes."""
+    source = old.decode("utf-8", "surrogateescape").split("\n")
+    out: list[str] = []
+    at = 0
+    for hunk in file.hunks:
+        for line in hunk.lines:
+            if line.kind in " -":
+                assert line.old is not None
+                out += source[at : line.old - 1]
+                at = line.old
+            if line.kind in " +":
+                out.append(line.text)
+    out += source[at:]
+    return "\n".join(out).encode("utf-8", "surrogateescape")
+
+
+@given(old=lines, new=lines)
+def test_hunks_say_exactly_how_the_new_bytes_come_about(old: list[bytes], new: list[bytes]) -> None:
+    before, after = b"\n".join([*old, b"end", b""]), b"\n".join([*new, b"end", b""])
+    found = differing({b"f": (before, after)})
+    if before == after:
+        assert found[0].hunks == ()
+    else:
+        assert applied(before, found[0]) == after
+        kinds = [line.kind for hunk in found[0].hunks for line in hunk.lines]
+        assert (kinds.count("+"), kinds.count("-")) == (found[0].added, found[0].removed)
+
+
+def test_names_that_a_patch_could_not_carry_are_kept() -> None:
+    names = [b"x b/y b", b"tab\there", b"line\nfeed", b'q"uote', b"\xff\xfe", b" a", "ä".encode()]
+    found = differing({name: (b"1\n", b"2\n") for name in names})
+    assert {file.path for file in found} == set(names)
+    assert all(len(file.hunks) == 1 and not file.problem for file in found)
+
+
+def test_a_missing_final_line_feed_is_told() -> None:
+    kinds = [line.kind for line in differing({b"f": (b"a", b"a\n")})[0].hunks[0].lines]
+    assert kinds.count("\\") == 1
+
+
+def test_a_moved_file_is_one_rename() -> None:
+    found = differing({b"old": (b"same\n", None), b"new": (None, b"same\n")})
+    assert [(file.path, file.old_path, file.status) for file in found] == [(b"new", b"old", "renamed")]
+
+
+def test_binary_changes_are_told_in_words() -> None:
+    found = differing({b"f": (b"\0a", b"\0bc")})[0]
+    assert found.notes == ("binary, 2 bytes → 3 bytes",)
+    assert found.hunks == ()
+
+
+def test_modes_links_and_kinds_are_told_in_words() -> None:
+    held = {blob_id(data): data for data in (b"x", b"there", b"here")}
+    changes: dict[bytes, tuple[Node | None, Node | None]] = {
+        b"mode": (Node("file", 0o644, blob_id(b"x")), Node("file", 0o755, blob_id(b"x"))),
+        b"link": (Node("link", 0, blob_id(b"there")), Node("link", 0, blob_id(b"here"))),
+        b"kind": (Node("file", 0o644, blob_id(b"x")), Node("link", 0, blob_id(b"here"))),
+        b"folder": (None, Node("folder", 0o755, "")),
+    }
+    found = diff.in_full(changes, lambda _, n: held[n.oid], lambda _, n: held[n.oid], {})
+    assert {file.path: (file.status, file.notes) for file in found} == {
+        b"mode": ("mode", ("mode 644 → 755",)),
+        b"link": ("modified", ("a link to there → a link to here",)),
+        b"kind": ("type", ("was a file, is a link to here",)),
+        b"folder": ("added", ("folder",)),
+    }
+
+
+def test_a_file_whose_bytes_are_gone_is_named_and_the_others_are_shown() -> None:
+    good, bad = Node("file", 0o644, blob_id(b"1\n")), Node("file", 0o644, "0" * 40)
+
+    def read(_: bytes, node: Node) -> bytes:
+        if node is bad:
+            raise OSError(5, "gone")
+        return b"1\n"
+
+    found = diff.in_full({b"bad": (None, bad), b"good": (None, good)}, read, read, {})
+    assert [bool(file.problem) for file in found] == [True, False]
+
+
+def test_white_space_can_be_passed_over() -> None:
+    assert differing({b"f": (b"a b\n", b"a   b\n")}, ignore_space=True)[0].hunks == ()
+
+
+@given(old=st.binary(max_size=60), new=st.binary(max_size=60))
+def test_counts_are_none_exactly_for_binary(old: bytes, new: bytes) -> None:
+    assert (line_counts(old, new) is None) == (is_binary(old) or is_binary(new))
+
+
+def test_a_merge_takes_both_sides_and_refuses_overlaps() -> None:
+    base = b"".join(b"line %d\n" % number for number in range(9))
+    mine, theirs = base.replace(b"line 1\n", b"mine\n"), base.replace(b"line 7\n", b"theirs\n")
+    assert merge(base, mine, theirs) == base.replace(b"line 1\n", b"mine\n").replace(b"line 7\n", b"theirs\n")
+    assert merge(base, mine, base.replace(b"line 1\n", b"other\n")) is None
+    assert merge(b"\0", b"\0a", b"\0b") is None
