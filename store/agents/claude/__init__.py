@@ -1,0 +1,57 @@
+"""Claude Code as an Agent. Each function imports what it needs: a hook comes through here and must stay light."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from ...model import Block, Conversation, Entry, SessionInfo
+    from ..base import Source
+
+NAME = "claude"
+TITLE = "Claude Code"
+
+
+def detect() -> bool:
+    """Whether Claude Code has ever been used here."""
+    from .places import config_home
+
+    return os.path.isdir(config_home())
+
+
+def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
+    """Sessions that were started in the root or under it, but not under a nested root; the newest first."""
+    from .places import sessions
+
+    return sessions(root, nested)
+
+
+def sources(info: SessionInfo) -> list[Source]:
+    """Every file that `read` needs for this session."""
+    from .places import sources
+
+    return sources(info)
+
+
+def read(info: SessionInfo, sources: Sequence[Source] | None = None) -> Conversation:
+    """All of a session that can be read."""
+    from . import places
+    from .reader import read
+
+    return read(info, places.sources(info) if sources is None else sources)
+
+
+def blocks(entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> list[Block]:
+    """The whole text of an entry."""
+    from .detail import blocks
+
+    return blocks(entry, open_file)
+
+
+def facts(entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> dict[str, str]:
+    """What else an entry's record tells."""
+    from .detail import facts
+
+    return facts(entry, open_file)

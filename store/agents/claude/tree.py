@@ -1,0 +1,376 @@
+"""From the parent links of a session's records to the tree that people mean.
+
+Most records with several children are no forks: calls of one message run in parallel, hidden records and late notices
+hang at the side, an interrupted answer stands beside the one that replaced it, old versions wrote copies. Only where
+two lines of work go on from one place is there a fork. Everything here is iterative: chains are 50,000 deep.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+ROOT, DETACHED = -1, -2
+"""Parents of nodes that have none: the session began here; or the parent is missing."""
+
+HIDDEN, PROMPT, WORK, RESULT, NOTICE, SUMMARY = range(6)
+"""What a node is for the tree; WORK is a reply or a call."""
+
+
+class Node:
+    """A record of a chain."""
+
+    __slots__ = (
+        "answers",
+        "calls",
+        "complete",
+        "dead",
+        "faces",
+        "file",
+        "kind",
+        "length",
+        "mark",
+        "message",
+        "offset",
+        "parent",
+        "prompt",
+        "side",
+        "stub",
+        "time",
+        "uuid",
+    )
+
+    def __init__(self, uuid: str, kind: int, time: int, file: int, offset: int, length: int) -> None:
+        self.uuid = uuid
+        self.kind = kind
+        self.time = time
+        self.file = file
+        self.offset = offset
+        self.length = length
+        self.parent = ROOT
+        self.faces: tuple[object, ...] = ()
+        self.message = ""
+        """Id of the API's message that the record is a part of."""
+        self.calls: tuple[str, ...] = ()
+        self.answers: tuple[str, ...] = ()
+        self.side = ""
+        """The sub-agent that it belongs to; "" for the main conversation."""
+        self.prompt = ""
+        self.complete = False
+        """The answer was finished: what follows elsewhere is no second try of it."""
+        self.mark = False
+        """A user or assistant record that the agent could go on from."""
+        self.stub = False
+        """An answer that was given up for another one."""
+        self.dead = ROOT
+        """The node that this one is a copy of; ROOT when it is none."""
+
+
+def break_cycles(nodes: list[Node]) -> list[int]:
+    """Cuts every cycle of parents at its earliest record and returns those."""
+    cut: list[int] = []
+    state = bytearray(len(nodes))
+    for start, node in enumerate(nodes):
+        if node.parent < start or state[start]:
+            # A parent that stands before its child cannot close a cycle by itself.
+            continue
+        trail: list[int] = []
+        at = start
+        while at >= 0 and not state[at]:
+            state[at] = 1
+            trail.append(at)
+            at = nodes[at].parent
+        if at >= 0 and state[at] == 1:
+            first = min(trail[trail.index(at) :])
+            nodes[first].parent = DETACHED
+            cut.append(first)
+        for passed in trail:
+            state[passed] = 2
+    return cut
+
+
+def skip_hidden(nodes: list[Node]) -> list[int]:
+    """The nearest shown node above each node."""
+    above = [_UNKNOWN] * len(nodes)
+    for index, node in enumerate(nodes):
+        if above[index] != _UNKNOWN:
+            continue
+        trail = [index]
+        at = node.parent
+        while at >= 0 and nodes[at].kind == HIDDEN and above[at] == _UNKNOWN:
+            trail.append(at)
+            at = nodes[at].parent
+        found = above[at] if at >= 0 and nodes[at].kind == HIDDEN else at
+        for passed in trail:
+            above[passed] = found
+    return above
+
+
+_UNKNOWN = -3
+
+
+class Arranged:
+    """Shown nodes with their parents in the tree that people mean."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.parent = skip_hidden(nodes)
+        """Of every shown node: index of the node above it, ROOT or DETACHED."""
+        self.children: dict[int, list[int]] = {}
+        self.group: list[int] = []
+        self.tails: dict[int, int] = {}
+        """Group → its last node."""
+        self._part_sub_agents()
+        self._list_children()
+        self._fold_copies()
+        self._gather_batches()
+        self._list_children()
+        self._straighten()
+        self.order = self._ordered()
+        """Every shown node, a parent before its children."""
+
+    def roots(self) -> list[int]:
+        """Nodes without a parent, in the order of the file."""
+        return sorted(self.children.get(ROOT, []) + self.children.get(DETACHED, []))
+
+    def _part_sub_agents(self) -> None:
+        """A sub-agent's records are a tree of their own, whatever they hang on."""
+        nodes, parent = self.nodes, self.parent
+        for index, node in enumerate(nodes):
+            above = parent[index]
+            if above >= 0 and nodes[above].side != node.side:
+                parent[index] = ROOT if node.side else DETACHED
+
+    def _list_children(self) -> None:
+        children: defaultdict[int, list[int]] = defaultdict(list)
+        parent = self.parent
+        for index, node in enumerate(self.nodes):
+            if node.kind and node.dead < 0:
+                children[parent[index]].append(index)
+        self.children = dict(children)
+
+    def _fold_copies(self) -> None:
+        """Old versions copied the history when resuming: same time, same content, new ids (formats 1.3, rule 3)."""
+        children = self.children
+        waiting = [place for place, below in children.items() if len(below) > 1]
+        while waiting:
+            place = waiting.pop()
+            first: dict[tuple[object, ...], int] = {}
+            kept: list[int] = []
+            for index in children.get(place, ()):
+                node = self.nodes[index]
+                key = (node.time, node.kind, node.side, node.faces)
+                original = first.setdefault(key, index)
+                if original == index or not node.time:
+                    kept.append(index)
+                    continue
+                node.dead = original
+                self.nodes[original].complete |= node.complete
+                moved = children.pop(index, [])
+                for child in moved:
+                    self.parent[child] = original
+                if moved:
+                    children[original] = sorted(children.get(original, []) + moved)
+                    waiting.append(original)
+            children[place] = kept
+
+    def _gather_batches(self) -> None:
+        """Puts the calls of one message and their results in one line, in the order of the file (rule 2)."""
+        nodes, parent = self.nodes, self.parent
+        group = self.group = [-1] * len(nodes)
+        members: dict[int, list[int]] = {}
+        calls: dict[int, set[str]] = {}
+        for index in self._walk():
+            node, above = nodes[index], parent[index]
+            batch = group[above] if above >= 0 else -1
+            if node.kind == WORK and node.message:
+                if batch < 0 or nodes[batch].message != node.message:
+                    batch = index
+                    members[batch], calls[batch] = [], set()
+                calls[batch].update(node.calls)
+            elif not (node.kind == RESULT and batch >= 0 and not calls[batch].isdisjoint(node.answers)):
+                continue
+            group[index] = batch
+            members[batch].append(index)
+        for batch, found in members.items():
+            found.sort()
+            self.tails[batch] = found[-1]
+            if len(found) > 1:
+                self._line_up(batch, found)
+
+    def _line_up(self, batch: int, members: list[int]) -> None:
+        parent, tail = self.parent, members[-1]
+        others = [child for member in members for child in self.children.get(member, ()) if self.group[child] != batch]
+        above = parent[batch]
+        for before, after in pairwise(members):
+            parent[after] = before
+        parent[members[0]] = above
+        for child in others:
+            # A prompt in the middle of a batch stays there: it may be a fork; if it is none, it is straightened later.
+            if self.nodes[child].kind != PROMPT:
+                parent[child] = tail
+
+    def _walk(self) -> list[int]:
+        """Shown nodes, parents first."""
+        order: list[int] = []
+        waiting = sorted(self.children.get(ROOT, []) + self.children.get(DETACHED, []), reverse=True)
+        children = self.children
+        while waiting:
+            index = waiting.pop()
+            order.append(index)
+            below = children.get(index)
+            if below is not None:
+                if len(below) > 1:
+                    waiting.extend(reversed(below))
+                else:
+                    waiting.append(below[0])
+        return order
+
+    def _straighten(self) -> None:
+        """Leaves a fork only where two lines of work go on (rules 1, 4, 5 and 6)."""
+        many = {place for place, below in self.children.items() if len(below) > 1 and place != DETACHED}
+        if not many:
+            return
+        order = self._walk()
+        self._measure(order)
+        if ROOT in many:
+            many |= self._adopt_stray_roots()
+        for place in reversed(order):
+            if place in many:
+                self._straighten_below(place)
+        if ROOT in many:
+            self._straighten_roots()
+
+    def _measure(self, order: list[int]) -> None:
+        count = len(self.nodes)
+        self._size = [0] * count
+        self._prompts = bytearray(count)
+        self._results = bytearray(count)
+        self._complete = bytearray(count)
+        self._messages = [0] * count
+        for index in reversed(order):
+            node, above = self.nodes[index], self.parent[index]
+            self._size[index] += 1
+            self._prompts[index] |= node.kind == PROMPT or node.kind == SUMMARY
+            self._results[index] |= node.kind == RESULT
+            self._complete[index] |= node.complete
+            if node.kind == WORK and (self.group[index] in (-1, index) or above < 0):
+                self._messages[index] += 1
+            if above >= 0:
+                self._size[above] += self._size[index]
+                self._prompts[above] |= self._prompts[index]
+                self._results[above] |= self._results[index]
+                self._complete[above] |= self._complete[index]
+                self._messages[above] += self._messages[index]
+
+    def _is_side(self, index: int) -> bool:
+        """Only notices and late results: nobody went on from here."""
+        return not self._prompts[index] and not self._messages[index]
+
+    def _is_stub(self, index: int) -> bool:
+        """An answer that was given up: one unfinished message without any result."""
+        return (
+            self._messages[index] == 1
+            and not self._prompts[index]
+            and not self._results[index]
+            and not self._complete[index]
+        )
+
+    def _adopt_stray_roots(self) -> set[int]:
+        """A notice without parent stands after what was written before it, not beside the conversation."""
+        kept: list[int] = []
+        touched: set[int] = set()
+        last = -1
+        shown = sorted(index for index in self._walk() if not self.nodes[index].side)
+        before: dict[int, int] = {}
+        for index in shown:
+            before[index] = last
+            last = index
+        for index in self.children[ROOT]:
+            place = before.get(index, -1)
+            if place < 0 or not self._is_side(index) or self._stands_below(place, index):
+                kept.append(index)
+                continue
+            self.parent[index] = place
+            self.children[place] = sorted([*self.children.get(place, []), index])
+            if len(self.children[place]) > 1:
+                touched.add(place)
+        self.children[ROOT] = kept
+        return touched
+
+    def _stands_below(self, index: int, root: int) -> bool:
+        """Whether a node is in the tree of a root, which is no larger than its size."""
+        for _ in range(self._size[root]):
+            if index == root:
+                return True
+            index = self.parent[index]
+            if index < 0:
+                return False
+        return False
+
+    def _straighten_roots(self) -> None:
+        """Notices at the very beginning stand before the first prompt; several first prompts stay several roots."""
+        roots = self.children.get(ROOT, [])
+        ours = [index for index in roots if not self.nodes[index].side]
+        line = [index for index in ours if self._is_side(index)]
+        rest = [index for index in ours if not self._is_side(index)]
+        if not line or not rest:
+            return
+        at = ROOT
+        for child in line:
+            self.parent[child] = at
+            if at != ROOT:
+                self.children[at] = [child]
+            at = self._end(child)
+        for child in rest:
+            self.parent[child] = at
+        self.children[at] = rest
+        self.children[ROOT] = sorted([line[0], *(index for index in roots if self.nodes[index].side)])
+
+    def _straighten_below(self, place: int) -> None:
+        below = self.children[place]
+        side = [child for child in below if self._is_side(child)]
+        going_on = [child for child in below if not self._is_side(child)]
+        stubs = [child for child in going_on if self._is_stub(child)]
+        if len(stubs) == len(going_on):
+            stubs = stubs[:-1]
+        if not side and not stubs:
+            return
+        for child in stubs:
+            self.nodes[child].stub = True
+        given_up = set(stubs)
+        rest = [child for child in going_on if child not in given_up]
+        line = sorted(side + stubs)
+        if not rest:
+            # Nothing follows them, so the longest can come last: it needs no walk to its end.
+            longest = max(line, key=lambda child: self._size[child])
+            line.remove(longest)
+            rest = [longest]
+        at = place
+        for child in line:
+            self.parent[child] = at
+            self.children[at] = [child]
+            at = self._end(child)
+        for child in rest:
+            self.parent[child] = at
+        self.children[at] = rest
+
+    def _end(self, index: int) -> int:
+        """Where a straight line ends."""
+        while below := self.children.get(index):
+            index = below[-1]
+        return index
+
+    def _ordered(self) -> list[int]:
+        """By time, but no child before its parent."""
+        late = [0] * len(self.nodes)
+        keyed: list[tuple[int, int, int]] = []
+        for place, index in enumerate(self._walk()):
+            above = self.parent[index]
+            time = self.nodes[index].time
+            if above >= 0 and late[above] > time:
+                time = late[above]
+            late[index] = time
+            keyed.append((time, place, index))
+        keyed.sort()
+        return [index for _, _, index in keyed]
