@@ -166,6 +166,9 @@ def _look(file: str) -> _Seen | None:
     except OSError:
         return None
     if not seen.cwd:
+        later = (record for _, _, record in records(BytesIO(tail)))
+        seen.cwd = next((record.cwd for record in later if not isinstance(record, Unreadable) and record.cwd), "")
+    if not seen.cwd:
         return None
     _look_at_tail(seen, tail, whole=status.st_size <= WINDOW)
     return seen
@@ -182,11 +185,10 @@ def _look_at_head(seen: _Seen, head: bytes) -> None:
             if record.forked is not None:
                 seen.origin, seen.origin_message = record.forked.session, record.forked.message
         seen.cwd = seen.cwd or record.cwd
-        if record.type == "user" and not record.meta and not record.sidechain:
-            face = next((face for face in faces(record, "") if face.kind == "prompt"), None)
-            if face is not None:
-                seen.prompt = face.text
-                break
+        if record.type == "user" and not seen.prompt and not record.meta and not record.sidechain:
+            seen.prompt = next((face.text for face in faces(record, "") if face.kind == "prompt"), "")
+        if seen.cwd and seen.prompt:
+            break
     answer = head.find(b'"type":"assistant"')
     log = head.find(WIRE_LOG)
     seen.copied = answer >= 0 and not 0 <= log < answer

@@ -179,16 +179,28 @@ class Arranged:
         nodes, parent = self.nodes, self.parent
         group = self.group = [-1] * len(nodes)
         members: dict[int, list[int]] = {}
-        calls: dict[int, set[str]] = {}
+        answers: dict[int, dict[str, int]] = {}
+        """Batch → tool-use id of each of its calls → the node that answers it, or ROOT."""
+        again: dict[int, int] = {}
+        """A second answer, made up when the session went on from the middle of a batch → the first one."""
         for index in self._walk():
             node, above = nodes[index], parent[index]
             batch = group[above] if above >= 0 else -1
             if node.kind == WORK and node.message:
                 if batch < 0 or nodes[batch].message != node.message:
                     batch = index
-                    members[batch], calls[batch] = [], set()
-                calls[batch].update(node.calls)
-            elif not (node.kind == RESULT and batch >= 0 and not calls[batch].isdisjoint(node.answers)):
+                    members[batch], answers[batch] = [], {}
+                answers[batch].update(dict.fromkeys(node.calls, ROOT))
+            elif node.kind == RESULT and batch >= 0:
+                asked = [call for call in node.answers if call in answers[batch]]
+                if not asked:
+                    continue
+                first = answers[batch][asked[0]]
+                if first >= 0:
+                    again[index] = first
+                    continue
+                answers[batch].update(dict.fromkeys(asked, index))
+            else:
                 continue
             group[index] = batch
             members[batch].append(index)
@@ -196,9 +208,9 @@ class Arranged:
             found.sort()
             self.tails[batch] = found[-1]
             if len(found) > 1:
-                self._line_up(batch, found)
+                self._line_up(batch, found, again)
 
-    def _line_up(self, batch: int, members: list[int]) -> None:
+    def _line_up(self, batch: int, members: list[int], again: dict[int, int]) -> None:
         parent, tail = self.parent, members[-1]
         others = [child for member in members for child in self.children.get(member, ()) if self.group[child] != batch]
         above = parent[batch]
@@ -206,8 +218,10 @@ class Arranged:
             parent[after] = before
         parent[members[0]] = above
         for child in others:
-            # A prompt in the middle of a batch stays there: it may be a fork; if it is none, it is straightened later.
-            if self.nodes[child].kind != PROMPT:
+            if child in again:
+                parent[child] = parent[again[child]]
+            elif self.nodes[child].kind != PROMPT:
+                # A prompt in the middle of a batch stays there: it may be a fork; if it is none, it is straightened.
                 parent[child] = tail
 
     def _walk(self) -> list[int]:
