@@ -46,7 +46,7 @@ class Entry:
     turn: int = 0
     """Number of the prompt this entry follows on its own path, from 1; 0 before the first prompt."""
     flavour: str = ""
-    """A finer kind where it matters: thinking, command, compaction, interrupted, api-error, hook, unreadable, detached …"""
+    """A finer kind where it matters: thinking, command, compaction, interrupted, api-error, unreadable, detached …"""
     tool: str = ""
     """The tool's name (calls and results)."""
     call: str = ""
@@ -238,6 +238,8 @@ class PathChange:
     note: str = ""
     """What a person should know: "binary", "mode 644 → 755", "link → a.txt", "moving when it was read" …"""
     preselected: bool = True
+    when: int | None = None
+    """Conflicts: when the change by somebody else was seen, where a checkpoint recorded it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..errors import ForkpointError
 from ..states import Node, State
-from .below import GONE, look, opened_parent, opened_root
+from .below import GONE, Sight, opened_parent, opened_root
 from .build import Blobs
 from .change import Change
 from .journal import Journal
@@ -49,7 +49,7 @@ class Outcome:
     changed: Mapping[bytes, tuple[Node | None, Node | None]] = field(
         default_factory=dict[bytes, tuple[Node | None, Node | None]]
     )
-    """Before and after of every path that was changed, folders that came or went with their files included."""
+    """Before and after of every path that was changed; folders that came or went with their files are left out."""
 
 
 def carry_out(journal: Journal, blobs: Blobs, guard: State) -> Outcome:
@@ -78,6 +78,7 @@ class Run:
         self.failed: dict[bytes, str] = {}
         self.conflicts: dict[bytes, str] = {}
         self.kept: dict[bytes, str] = {}
+        self.sight = Sight(root, [change.path for change in journal.changes])
 
     def is_guarded(self, change: Change, guard: State) -> bool:
         """Whether the guard holds the path as the change expects it; else the path is named and left."""
@@ -87,7 +88,7 @@ class Run:
         expected = change.before if change.before is None or change.before.kind != "folder" else None
         if held == expected:
             return True
-        if held is None and look(self.root, change.path) == expected:
+        if held is None and self.sight.look(change.path) == expected:
             self._name(self.kept, change.path, "it could not be stored in the guard first")
         else:
             self._name(self.conflicts, change.path, "it changed since it was looked at")
@@ -127,17 +128,20 @@ class Run:
         changed: dict[bytes, tuple[Node | None, Node | None]] = {}
         for path, numbers in chains.items():
             carried = [self.did[number] for number in numbers if number in self.did]
-            if not carried:
+            if not carried or carried[-1].implied:
                 continue
             changed[path] = carried[0].before, carried[-1].after
             if self.is_named(path) or len(carried) < len(numbers):
                 continue
             if why := self._differs(path, carried[-1].after):
-                if not carried[-1].implied:
-                    self.failed[path] = why
-            elif not carried[-1].implied:
+                self.failed[path] = why
+            else:
                 done.append(path)
-        sync(self.root, changed)
+        sync(self.root, [change.path for change in self.did.values()])
+        return self.outcome(done, changed)
+
+    def outcome(self, done: Sequence[bytes], changed: Mapping[bytes, tuple[Node | None, Node | None]]) -> Outcome:
+        """What became of each path."""
         return Outcome(tuple(done), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), changed)
 
     def _name(self, where: dict[bytes, str], path: bytes, why: str) -> None:
@@ -152,7 +156,7 @@ class Run:
     def _differs(self, path: bytes, node: Node | None) -> str:
         """Why a path is not what was asked, looked at afresh; "" when it is."""
         try:
-            found = look(self.root, path)
+            found = self.sight.look(path)
         except OSError as error:
             return f"it was written, but cannot be verified: {in_words(error)}"
         return "" if found == node else "it was written, but something else stands there now"

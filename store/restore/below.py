@@ -6,11 +6,12 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from ..git.stream import blob_id
 from ..states import Node
+from .paths import twins
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 CONTENT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -142,6 +143,29 @@ def ignores_case(root: int) -> bool:
             if other != os.fsencode(entry.name):
                 return _same(root, os.fsencode(entry.name), other)
     return False
+
+
+def is_spelled(root: int, path: bytes) -> bool:
+    """Whether a folder lists this very name, where the file system would also answer to another spelling of it."""
+    try:
+        with opened_parent(root, path) as (folder, name), os.scandir(folder) as listing:
+            return any(os.fsencode(entry.name) == name for entry in listing)
+    except OSError:
+        return False
+
+
+class Sight:
+    """Looks at the paths of a restore, each under its very spelling, whatever the file system makes of that."""
+
+    def __init__(self, root: int, paths: Iterable[bytes]) -> None:
+        self.root = root
+        self.twins = twins(paths) if ignores_case(root) else frozenset[bytes]()
+
+    def look(self, path: bytes) -> Node | None:
+        """What stands at a path. Raises OSError when it cannot be read."""
+        if path in self.twins and not is_spelled(self.root, path):
+            return None
+        return look(self.root, path)
 
 
 def _same(folder: int, name: bytes, other: bytes) -> bool:

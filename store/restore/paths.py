@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 SPARE = re.compile(rb"\.forkpoint-[0-9a-f]{16}-[0-9]+(\.new|\.old)?")
 """The names that a restore uses beside the paths it changes."""
@@ -44,6 +44,14 @@ def parents(path: bytes) -> Iterator[bytes]:
     while (cut := path.rfind(b"/")) >= 0:
         path = path[:cut]
         yield path
+
+
+def twins(paths: Iterable[bytes]) -> frozenset[bytes]:
+    """Those of some paths that differ from another one only in case or in Unicode's spellings."""
+    groups: dict[bytes, set[bytes]] = {}
+    for path in paths:
+        groups.setdefault(folded(path), set()).add(path)
+    return frozenset(path for group in groups.values() if len(group) > 1 for path in group)
 
 
 def spare_name(token: str, number: int) -> bytes:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..states import Node
 from .apply import Outcome, Run, chained, in_words, sync
-from .below import GONE, look, look_in, opened_parent, opened_root
+from .below import GONE, Sight, look_in, opened_parent, opened_root
 from .build import Blobs, Place, discard
 from .change import Change
 from .journal import Journal
@@ -41,9 +41,10 @@ def judge(journal: Journal) -> Standing:
     after: list[bytes] = []
     other: list[bytes] = []
     with opened_root(journal.root) as root:
+        sight = Sight(root, [change.path for change in journal.changes])
         for path, numbers in chained(journal.changes).items():
             changes = [journal.changes[number] for number in numbers]
-            position = _position(root, changes)
+            position = _position(sight, changes)
             place = before if position == 0 else after if position == len(changes) else other
             place.append(path)
     return Standing(tuple(before), tuple(after), tuple(other))
@@ -61,6 +62,7 @@ def finish_or_roll_back(journal: Journal, blobs: Blobs, *, finish: bool) -> Outc
             if not refused(change.path):
                 _settle(run, number, change)
         _go_on(run, finish)
+        _shut_again(run)
         return _outcome(run, finish)
 
 
@@ -69,7 +71,7 @@ def _go_on(run: Run, finish: bool) -> None:
     changes = run.journal.changes
     positions: dict[bytes, int] = {}
     for path, numbers in chained(changes).items():
-        position = _position(run.root, [changes[number] for number in numbers])
+        position = _position(run.sight, [changes[number] for number in numbers])
         if position is not None and not run.is_named(path):
             positions[path] = numbers[position] if position < len(numbers) else len(changes)
     order = list(enumerate(changes))
@@ -78,28 +80,32 @@ def _go_on(run: Run, finish: bool) -> None:
             run.step(number, change if finish else _reversed(change))
 
 
+def _shut_again(run: Run) -> None:
+    """Gives folders that were opened up their mode back where what was to follow did not happen."""
+    changes = run.journal.changes
+    for path, numbers in chained(changes).items():
+        position = _position(run.sight, [changes[number] for number in numbers])
+        if position and position < len(numbers):
+            run.step(numbers[position - 1], _reversed(changes[numbers[position - 1]]))
+
+
 def _outcome(run: Run, finish: bool) -> Outcome:
     done: list[bytes] = []
     changed: dict[bytes, tuple[Node | None, Node | None]] = {}
     for path, numbers in chained(run.journal.changes).items():
-        first, last = run.journal.changes[numbers[0]], run.journal.changes[numbers[-1]]
-        found = look(run.root, path)
-        if found == last.after != first.before:
-            changed[path] = first.before, last.after
-        if first.implied or run.is_named(path):
+        changes = [run.journal.changes[number] for number in numbers]
+        if changes[0].implied:
             continue
-        if found == (last.after if finish else first.before):
-            done.append(path)
-        else:
-            run.conflicts[path] = STRANGE
+        position = _position(run.sight, changes)
+        if position == len(changes):
+            changed[path] = changes[0].before, changes[-1].after
+        if not run.is_named(path):
+            if position == (len(changes) if finish else 0):
+                done.append(path)
+            else:
+                run.conflicts[path] = STRANGE
     sync(run.root, [change.path for change in run.journal.changes])
-    return Outcome(
-        tuple(done),
-        tuple(sorted(run.failed.items())),
-        tuple(sorted(run.conflicts.items())),
-        tuple(sorted(run.kept.items())),
-        changed,
-    )
+    return run.outcome(done, changed)
 
 
 def _reversed(change: Change) -> Change:
@@ -107,10 +113,10 @@ def _reversed(change: Change) -> Change:
     return Change(change.path, change.after, change.before, None, change.implied)
 
 
-def _position(root: int, changes: list[Change]) -> int | None:
+def _position(sight: Sight, changes: list[Change]) -> int | None:
     """How many of a path's changes are done; None when what stands there is none of theirs."""
     try:
-        found = look(root, changes[0].path)
+        found = sight.look(changes[0].path)
     except OSError:
         return None
     nodes = [changes[0].before, *(change.after for change in changes)]

@@ -1,0 +1,129 @@
+"""What a restore would do, as data: the changes in their order, and every differing path in exactly one class.
+
+Pure: what has to be asked of the disk or the store comes in as functions. What is carried out is what is shown here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ..model import OnConflict, PathChange
+from ..states import Node, State
+from .change import Change
+from .coverage import Coverage, Pair, folders
+from .draft import Classifier, Merge, Row, settle_collisions, settle_parents, settle_removals
+from .order import ordered
+from .scope import Decision
+
+Count = Callable[[bytes, Node | None, Node | None], tuple[int, int] | None]
+"""(path, what stands there, what will) → lines that come and lines that go; None for what has no lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The paths of an inventory, and the changes that carry it out."""
+
+    changes: tuple[Change, ...]
+    restored: tuple[PathChange, ...]
+    kept: tuple[PathChange, ...]
+    conflicts: tuple[PathChange, ...]
+    """Those whose action is "none" stay as they are; the others were chosen."""
+    failed: tuple[PathChange, ...]
+    """Refused, or impossible on this file system: known before the start."""
+
+
+def plan(
+    pairs: Mapping[bytes, Pair],
+    then: Coverage,
+    now: State,
+    present: Coverage,
+    decisions: Mapping[bytes, Decision],
+    *,
+    choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
+    count: Count,
+    merge: Merge,
+    exists: Callable[[bytes], bool],
+    fold: Callable[[bytes], bytes] | None = None,
+) -> Plan:
+    """The plan for the differing paths that have a decision; the others are not in question.
+
+    `choices` are for conflicts; a path that is named there with "keep" is left in any case, and one with "checkpoint"
+    is taken although it was moving or inferred. `exists` tells whether something stands at a path that the present
+    state does not hold: it is ignored or cannot be captured. `fold` is given where the file system ignores case.
+    """
+    if fold:
+        exists = _exists_besides(now, exists, fold)
+    classifier = Classifier(then, present, choices, merge, exists)
+    rows = {path: classifier.row(path, pairs[path], decision) for path, decision in decisions.items() if path in pairs}
+    settle_removals(rows, now, present)
+    settle_parents(rows, pairs, exists)
+    if fold:
+        settle_collisions(rows, now, fold)
+    acts = {
+        path: Change(path, row.pair.now, row.after, row.content, not row.pair.listed)
+        for path, row in rows.items()
+        if row.act
+    }
+    named = {path: row for path, row in sorted(rows.items()) if row.is_named}
+    shown = {path: _shown(path, row, count) for path, row in named.items()}
+
+    def those(place: str) -> tuple[PathChange, ...]:
+        return tuple(change for path, change in shown.items() if named[path].place == place)
+
+    return Plan(ordered(acts), those("restored"), those("kept"), those("conflicts"), those("failed"))
+
+
+def _exists_besides(
+    now: State, exists: Callable[[bytes], bool], fold: Callable[[bytes], bytes]
+) -> Callable[[bytes], bool]:
+    """Whether something stands at a path, apart from what the state holds under a name that differs only in case."""
+    held = {fold(path) for path in (*folders(now), *now)}
+    return lambda path: fold(path) not in held and exists(path)
+
+
+def _shown(path: bytes, row: Row, count: Count) -> PathChange:
+    """One line of an inventory; a conflict that stays tells what the checkpoint's would do."""
+    before, after = row.pair.now, row.after if row.act else row.pair.then
+    lines = None
+    if row.place in ("restored", "conflicts") and row.content is None:
+        lines = _lines(path, before, after, count)
+    added, removed = lines or (None, None)
+    notes = [row.note, _difference(before, after)]
+    if lines is None and row.place in ("restored", "conflicts") and _is_file(before, after) and row.content is None:
+        notes.append("binary")
+    note = ", ".join(note for note in notes if note)
+    action = _action(before, after) if row.act else "none"
+    return PathChange(path, row.why, action, added, removed, note, row.preselected, row.when)
+
+
+def _lines(path: bytes, before: Node | None, after: Node | None, count: Count) -> tuple[int, int] | None:
+    if before and after and before.oid == after.oid and before.kind == after.kind:
+        return (0, 0) if before.kind == "file" else None
+    return count(path, before, after) if _is_file(before, after) else None
+
+
+def _is_file(before: Node | None, after: Node | None) -> bool:
+    """Whether a file comes, goes or changes."""
+    return any(node is not None and node.kind == "file" for node in (before, after))
+
+
+def _action(before: Node | None, after: Node | None) -> Literal["write", "create", "delete", "mode"]:
+    if before is None:
+        return "create"
+    if after is None:
+        return "delete"
+    return "mode" if (before.kind, before.oid) == (after.kind, after.oid) else "write"
+
+
+def _difference(before: Node | None, after: Node | None) -> str:
+    """What lines do not tell."""
+    if before is None or after is None:
+        kind = (before or after or Node("file", 0, "")).kind
+        return kind if kind != "file" else ""
+    if before.kind != after.kind:
+        return f"{before.kind} → {after.kind}"
+    if before.mode != after.mode:
+        return f"mode {before.mode:o} → {after.mode:o}"
+    return "link" if before.kind == "link" else ""
