@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import unicodedata
 import uuid
@@ -214,7 +215,7 @@ class ClaudeSession:
         """Several calls of one message: each call hangs on the one before, each result on its own call."""
         message = self._message_id()
         if text:
-            self._assistant(message, {"type": "text", "text": text})
+            self._assistant(message, {"type": "text", "text": text}, stop="tool_use")
         calls = [self._call(message, job.tool, job.input) for job in jobs]
         results = [""] * len(jobs)
         for index in order or range(len(jobs)):
@@ -361,7 +362,9 @@ class ClaudeSession:
 
     def line(self, record: Json) -> None:
         """Appends any record."""
-        self.raw(json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+        text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+        # JavaScript escapes half a surrogate pair and nothing else.
+        self.raw(re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n")
 
     def raw(self, data: bytes) -> None:
         """Appends bytes as they are: junk, a torn tail, NULs."""
@@ -434,22 +437,22 @@ class ClaudeSession:
         self.messages += 1
         return uid
 
-    def _assistant_message(self, message: str, block: Json) -> Json:
+    def _assistant_message(self, message: str, block: Json, stop: str = "end_turn") -> Json:
         return {
             "id": message,
             "type": "message",
             "role": "assistant",
             "model": MODEL,
             "content": [block],
-            "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn",
+            "stop_reason": "tool_use" if block["type"] == "tool_use" else stop,
             "stop_sequence": None,
             "usage": {"input_tokens": 14326, "cache_read_input_tokens": 12000, "output_tokens": 20},
         }
 
-    def _assistant(self, message: str, block: Json) -> str:
+    def _assistant(self, message: str, block: Json, stop: str = "end_turn") -> str:
         return self._chain(
             "assistant",
-            message=self._assistant_message(message, block),
+            message=self._assistant_message(message, block, stop),
             requestId="req_" + message[4:],
             session_id=self.lineage or self.id,
         )

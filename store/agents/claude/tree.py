@@ -350,8 +350,11 @@ class Arranged:
             stubs = stubs[:-1]
         if not side and not stubs:
             return
-        for child in stubs:
+        waiting = list(stubs)
+        while waiting:
+            child = waiting.pop()
             self.nodes[child].stub = True
+            waiting.extend(self.children.get(child, ()))
         given_up = set(stubs)
         rest = [child for child in going_on if child not in given_up]
         line = sorted(side + stubs)

@@ -1,0 +1,637 @@
+"""The tree that people mean: forks only where two lines of work go on."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from forkpoint.store import agents
+from forkpoint.store.model import Conversation, Entry
+
+from tests.builders.claude import ClaudeSession, Job
+
+claude = agents.get("claude")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def session(project: Path, machine: Path) -> ClaudeSession:
+    return ClaudeSession(machine / "claude", project)
+
+
+def read(session: ClaudeSession) -> Conversation:
+    """The session's conversation; it must be the only one of its folder."""
+    (info,) = claude.sessions(str(session.cwd))
+    return claude.read(info)
+
+
+def path(conversation: Conversation, entry: str | None) -> list[Entry]:
+    """From the root to an entry."""
+    by_id = {item.id: item for item in conversation.entries}
+    found: list[Entry] = []
+    while entry is not None:
+        found.append(by_id[entry])
+        entry = by_id[entry].parent
+    return found[::-1]
+
+
+def texts(conversation: Conversation, entry: str | None = None) -> list[str]:
+    return [item.text for item in path(conversation, conversation.leaf if entry is None else entry)]
+
+
+def forks(conversation: Conversation) -> list[str]:
+    """Entries after which two lines go on; "" for the beginning."""
+    children: dict[str, int] = {}
+    for entry in conversation.entries:
+        if not entry.under:
+            children[entry.parent or ""] = children.get(entry.parent or "", 0) + 1
+    return [place for place, count in children.items() if count > 1]
+
+
+def entry(conversation: Conversation, text: str) -> Entry:
+    (found,) = [item for item in conversation.entries if item.text == text]
+    return found
+
+
+def test_a_turn_is_one_line_and_hidden_records_are_skipped(session: ClaudeSession) -> None:
+    session.prompt("Do it")
+    session.bookkeeping()
+    session.reply("First I look.", thinking="Hm.")
+    session.tool("Read", {"file_path": str(session.cwd / "src/a.py")}, "1\tone\n2\ttwo")
+    session.progress()
+    session.reply("Done.")
+    session.end_turn()
+    conversation = read(session)
+    assert texts(conversation) == ["Do it", "Hm.", "First I look.", "Read src/a.py", "1 one", "Done."]
+    assert [item.kind for item in conversation.entries] == [
+        "prompt",
+        "reply",
+        "reply",
+        "tool_call",
+        "tool_result",
+        "reply",
+    ]
+    assert conversation.entries[1].flavour == "thinking"
+    assert {item.turn for item in conversation.entries} == {1}
+    assert len({item.prompt for item in conversation.entries}) == 1
+    assert conversation.problems == ()
+
+
+def test_a_prompt_below_the_hidden_end_of_a_turn_follows_what_is_shown(session: ClaudeSession) -> None:
+    session.turn("one")
+    for _ in range(3):
+        session.progress()
+    session.turn("two")
+    conversation = read(session)
+    assert texts(conversation) == ["one", "Done.", "two", "Done."]
+    assert [item.turn for item in conversation.entries] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_parallel_calls_are_one_line_whatever_answers_first(session: ClaudeSession, order: tuple[int, ...]) -> None:
+    session.prompt("Look")
+    jobs = [Job("Bash", {"command": f"cat {name}"}, output=f"it is {name}") for name in "abc"]
+    session.parallel(*jobs, text="Three at once.", order=order)
+    session.reply("Seen.")
+    conversation = read(session)
+    assert forks(conversation) == []
+    shown = texts(conversation)
+    assert shown[:5] == ["Look", "Three at once.", "Bash cat a", "Bash cat b", "Bash cat c"]
+    assert sorted(shown[5:8]) == ["it is a", "it is b", "it is c"]
+    assert shown[8:] == ["Seen."]
+
+
+def test_results_that_stand_between_parallel_calls_keep_their_place(session: ClaudeSession) -> None:
+    """Newer versions write a result as soon as it is there, before the next call of the same message."""
+    session.prompt("Look")
+    (first,) = session.parallel(Job("Bash", {"command": "one"}, output="1"))
+    lines = session.file.read_bytes().splitlines(keepends=True)
+    message = json.loads(lines[-2])["message"]["id"]
+    session.leaf = first.uuid
+    uid, call = session._call(message, "Bash", {"command": "two"})
+    session.attachment("prompt_snapshot")
+    session.result(uid, call, "2")
+    session.reply("Both.")
+    conversation = read(session)
+    assert forks(conversation) == []
+    assert texts(conversation) == ["Look", "Bash one", "1", "Bash two", "2", "Both."]
+
+
+def test_results_know_their_tool_and_whether_they_failed(session: ClaudeSession) -> None:
+    session.prompt("Run")
+    call = session.tool("Bash", {"command": "exit 3"}, "Exit code 3", error=True)
+    result = next(item for item in read(session).entries if item.kind == "tool_result")
+    assert (result.tool, result.call, result.error) == ("Bash", call.id, True)
+
+
+def test_edit_calls_name_their_paths(session: ClaudeSession) -> None:
+    session.prompt("Write")
+    session.write("src/new.py", "x = 1\n")
+    call = next(item for item in read(session).entries if item.kind == "tool_call")
+    assert call.text == "Write src/new.py"
+    assert call.paths == (str(session.cwd / "src/new.py"),)
+
+
+def test_a_rewind_is_a_fork_after_the_last_shown_entry(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    second = session.turn("two", "Second.")
+    session.turn("three", "Third.")
+    session.rewind(second)
+    session.turn("two again", "Other.")
+    conversation = read(session)
+    assert forks(conversation) == [entry(conversation, "First.").id]
+    assert texts(conversation) == ["one", "First.", "two again", "Other."]
+    assert texts(conversation, entry(conversation, "Third.").id) == [
+        "one",
+        "First.",
+        "two",
+        "Second.",
+        "three",
+        "Third.",
+    ]
+    assert entry(conversation, "two again").turn == 2
+    assert conversation.info.branches == 2
+
+
+def test_an_edited_first_prompt_is_a_root_of_its_own(session: ClaudeSession) -> None:
+    first = session.turn("one")
+    session.rewind(first)
+    session.turn("other one", "Well.")
+    conversation = read(session)
+    assert [item.text for item in conversation.entries if item.parent is None] == ["one", "other one"]
+    assert texts(conversation) == ["other one", "Well."]
+
+
+def test_an_answer_that_was_given_up_stands_before_the_one_that_counts(session: ClaudeSession) -> None:
+    prompt = session.prompt("Do it")
+    start = session.leaf
+    session.parallel(Job("Bash", {"command": "slow"}, answered=False), text="I star")
+    session.leaf = start
+    session.reply("I start again.")
+    session.end_turn()
+    conversation = read(session)
+    assert forks(conversation) == []
+    assert texts(conversation) == ["Do it", "I star", "Bash slow", "I start again."]
+    assert [item.flavour for item in conversation.entries] == ["", "retry", "retry", ""]
+    assert prompt == conversation.entries[0].id
+
+
+def test_a_finished_answer_beside_a_prompt_is_no_retry(session: ClaudeSession) -> None:
+    """What `--resume-session-at` in the middle of a turn leaves behind."""
+    session.prompt("Do it")
+    call = session.tool("Bash", {"command": "make"}, "made")
+    session.reply("All done.")
+    session.end_turn()
+    session.leaf = call.result
+    session.turn("But first", "Yes.")
+    conversation = read(session)
+    assert forks(conversation) == [call.result]
+
+
+def test_a_prompt_after_an_interrupted_batch_follows_all_of_it(session: ClaudeSession) -> None:
+    session.prompt("Do it")
+    calls = session.parallel(*(Job("Bash", {"command": name}, "rejected", error=True) for name in ("a", "b")))
+    session.leaf = calls[0].result
+    session.interrupt(tool=True)
+    session.turn("Rather this", "Fine.")
+    conversation = read(session)
+    assert forks(conversation) == []
+    assert texts(conversation) == [
+        "Do it",
+        "Bash a",
+        "Bash b",
+        "rejected",
+        "rejected",
+        "Interrupted by the person",
+        "Rather this",
+        "Fine.",
+    ]
+    assert [item.flavour for item in conversation.entries if item.kind == "notice"] == ["interrupted"]
+
+
+def test_a_copy_of_the_history_with_new_ids_is_folded(session: ClaudeSession) -> None:
+    """Old versions replayed the history on resume: same times, same content, new ids."""
+    session.prompt("one")
+    session.reply("First.")
+    records = [json.loads(line) for line in session.file.read_bytes().splitlines() if b'"uuid"' in line]
+    new = {record["uuid"]: str(uuid.uuid4()) for record in records}
+    for record in records:
+        session.line({**record, "uuid": new[record["uuid"]], "parentUuid": new.get(record["parentUuid"])})
+    session.leaf = new[records[-1]["uuid"]]
+    session.turn("two", "Second.")
+    conversation = read(session)
+    assert forks(conversation) == []
+    assert texts(conversation) == ["one", "First.", "two", "Second."]
+    assert len(conversation.entries) == 4
+
+
+def test_a_compaction_joins_what_was_before_it(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session.compact("All about one.", tokens=15809)
+    session.turn("two", "Second.")
+    conversation = read(session)
+    assert texts(conversation) == [
+        "one",
+        "First.",
+        "Conversation compacted (by the person, 15,809 tokens before)",
+        "two",
+        "Second.",
+    ]
+    assert conversation.entries[2].kind == "summary"
+    assert forks(conversation) == []
+
+
+def test_a_compaction_whose_past_is_not_named_joins_the_record_before(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session.leaf = str(uuid.uuid4())
+    session.compact()
+    conversation = read(session)
+    assert [item.kind for item in path(conversation, conversation.leaf)] == ["prompt", "reply", "summary"]
+
+
+def test_a_sub_agent_stands_under_its_call(session: ClaudeSession) -> None:
+    session.prompt("Delegate")
+    inner = session.subagent("SUBJOB: look around")
+    inner.reply("Looking.")
+    inner.tool("Bash", {"command": "ls"}, "a.txt")
+    session.finish_subagent(inner, "There is a.txt.")
+    session.reply("It found a.txt.")
+    conversation = read(session)
+    call = entry(conversation, "Agent small job")
+    under = [item for item in conversation.entries if item.under]
+    assert [item.text for item in under] == ["SUBJOB: look around", "Looking.", "Bash ls", "a.txt"]
+    assert {item.under for item in under} == {call.id}
+    assert under[0].parent is None
+    assert under[0].flavour == "sub-agent"
+    assert {item.turn for item in conversation.entries} == {1}
+    assert forks(conversation) == []
+    assert texts(conversation)[-1] == "It found a.txt."
+
+
+def test_a_sub_agent_of_a_sub_agent_stands_under_its_own_call(session: ClaudeSession) -> None:
+    session.turn("before")
+    session.prompt("Delegate")
+    outer = session.subagent("outer job", description="outer")
+    inner = outer.subagent("inner job", description="inner")
+    inner.reply("Inside.")
+    outer.finish_subagent(inner)
+    session.finish_subagent(outer)
+    conversation = read(session)
+    assert entry(conversation, "inner job").under == entry(conversation, "Agent inner").id
+    assert entry(conversation, "Agent inner").under == entry(conversation, "Agent outer").id
+    assert entry(conversation, "Inside.").turn == 2
+
+
+def test_a_sub_agent_without_any_link_is_found_by_its_prompt(session: ClaudeSession) -> None:
+    session.prompt("Delegate")
+    inner = session.subagent("look around")
+    inner.file.with_suffix(".meta.json").unlink()
+    session.tool("Bash", {"command": "true"})
+    conversation = read(session)
+    assert entry(conversation, "look around").under == entry(conversation, "Agent small job").id
+
+
+def test_a_sub_agent_written_into_the_session_itself_is_one_too(session: ClaudeSession) -> None:
+    """Versions 1.0.x: records with isSidechain in the session's own file, with a root of their own."""
+    session.prompt("Delegate")
+    call = session.tool("Task", {"description": "old job", "prompt": "do it the old way"}, answered=False)
+    main = session.leaf
+    session.leaf = None
+    session._chain("user", message={"role": "user", "content": "do it the old way"})
+    session.reply("Old answer.")
+    lines = session.file.read_bytes().splitlines(keepends=True)
+    lines[-2:] = [line.replace(b'"isSidechain":false', b'"isSidechain":true') for line in lines[-2:]]
+    session.file.write_bytes(b"".join(lines))
+    session.leaf = main
+    session.result(call.uuid, call.id, "done")
+    conversation = read(session)
+    assert entry(conversation, "Old answer.").under == entry(conversation, "Task old job").id
+    assert texts(conversation) == ["Delegate", "Task old job", "done"]
+
+
+def test_what_the_person_did_besides_prompts_is_shown_as_what_it_was(session: ClaudeSession) -> None:
+    session.prompt("start")
+    session.queued("and also this")
+    session.reply("Ok.")
+    session.command("model", "Set to \x1b[1mfast\x1b[22m", "fast")
+    session.shell("ls", "a.txt")
+    session.command_prompt("review", "Review the code.", "src")
+    session.api_error("API Error: 529")
+    session.interrupt()
+    conversation = read(session)
+    assert [(item.kind, item.flavour, item.text) for item in path(conversation, conversation.leaf)] == [
+        ("prompt", "", "start"),
+        ("prompt", "queued", "and also this"),
+        ("reply", "", "Ok."),
+        ("notice", "command", "/model fast"),
+        ("notice", "command-output", "Set to fast"),
+        ("notice", "shell", "! ls"),
+        ("notice", "shell-output", "a.txt"),
+        ("prompt", "command", "/review src"),
+        ("notice", "api-error", "API Error: 529"),
+        ("notice", "interrupted", "Interrupted by the person"),
+    ]
+
+
+def test_a_message_of_another_agent_is_no_prompt(session: ClaudeSession) -> None:
+    session.turn("one")
+    session._chain(
+        "user",
+        message={"role": "user", "content": "<task-notification><summary>Job finished</summary></task-notification>"},
+        origin={"kind": "task-notification"},
+    )
+    session._chain("user", message={"role": "user", "content": "Are you there?"}, origin={"kind": "peer"})
+    shown = [(item.kind, item.flavour, item.text) for item in read(session).entries[2:]]
+    assert shown == [("notice", "task", "Job finished"), ("notice", "peer", "Are you there?")]
+
+
+def test_records_with_several_blocks_are_several_entries(session: ClaudeSession) -> None:
+    session.prompt("start")
+    message = session._assistant_message("msg_1", {"type": "text", "text": "I do"})
+    message["content"] += [
+        {"type": "thinking", "thinking": "", "signature": "x"},
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}},
+        {"type": "brand_new_block", "x": 1},
+    ]
+    uid = session._chain("assistant", message=message)
+    conversation = read(session)
+    assert [item.id for item in conversation.entries[1:]] == [uid, f"{uid}#2", f"{uid}#3"]
+    assert [item.parent for item in conversation.entries[2:]] == [uid, f"{uid}#2"]
+    assert [item.flavour for item in conversation.entries[1:]] == ["", "", "unknown"]
+    assert [claude.blocks(item)[0].kind for item in conversation.entries[1:]] == ["text", "tool_input", "raw"]
+
+
+# ---- bad input
+
+
+def test_an_unknown_type_is_shown_and_what_hangs_on_it_stays(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session._chain("brand-new", content="something new")
+    session.turn("two", "Second.")
+    for _ in range(3):
+        session.line({"type": "x-tool", "note": 1})
+    conversation = read(session)
+    assert texts(conversation)[:5] == ["one", "First.", "brand-new something new", "two", "Second."]
+    assert forks(conversation) == []
+    assert entry(conversation, "x-tool (3 of them)").flavour == "unknown"
+
+
+def test_an_unreadable_line_is_told_and_shown_in_its_place(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session.raw(b"this is not json\n")
+    session.turn("two", "Second.")
+    conversation = read(session)
+    (problem,) = conversation.problems
+    assert problem.file == str(session.file)
+    assert session.file.read_bytes().split(b"\n")[problem.line - 1] == b"this is not json"
+    shown = texts(conversation)
+    assert [text for text in shown if "cannot be read" not in text] == ["one", "First.", "two", "Second."]
+    assert len(shown) == 5
+    (broken,) = [item for item in conversation.entries if item.flavour == "unreadable"]
+    assert claude.blocks(broken)[0].text == "this is not json"
+    assert conversation.info.problem == problem.what
+
+
+def test_a_torn_last_line_hides_nothing(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session.torn()
+    conversation = read(session)
+    assert texts(conversation) == ["one", "First."]
+    assert [problem.what for problem in conversation.problems] == ["the line is not finished"]
+
+
+def test_a_missing_parent_makes_a_detached_tree(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session.leaf = str(uuid.uuid4())
+    session.turn("lost", "Still here.")
+    conversation = read(session)
+    assert entry(conversation, "lost").flavour == "detached"
+    assert entry(conversation, "lost").parent is None
+    assert texts(conversation) == ["lost", "Still here."]
+    assert texts(conversation, entry(conversation, "First.").id) == ["one", "First."]
+    assert [problem.what for problem in conversation.problems] == ["a record hangs on one that is not there"]
+
+
+def test_parents_that_go_in_a_circle_are_cut(session: ClaudeSession) -> None:
+    prompt = session.prompt("one")
+    session.reply("First.")
+    data = session.file.read_bytes().replace(b'{"parentUuid":null', f'{{"parentUuid":"{session.leaf}"'.encode(), 1)
+    session.file.write_bytes(data)
+    conversation = read(session)
+    assert [item.text for item in conversation.entries] == ["one", "First."]
+    assert conversation.entries[0].id == prompt
+    assert [problem.what for problem in conversation.problems] == ["records are each other's parents"]
+
+
+def test_a_record_that_is_its_own_parent_is_a_root(session: ClaudeSession) -> None:
+    prompt = session.prompt("one")
+    session.file.write_bytes(
+        session.file.read_bytes().replace(b'{"parentUuid":null', f'{{"parentUuid":"{prompt}"'.encode(), 1)
+    )
+    session.reply("First.")
+    assert texts(read(session)) == ["one", "First."]
+
+
+def test_children_before_their_parents_are_put_in_order(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session.turn("two", "Second.")
+    lines = session.file.read_bytes().splitlines(keepends=True)
+    session.file.write_bytes(b"".join(reversed(lines)))
+    conversation = read(session)
+    assert [item.text for item in conversation.entries] == ["one", "First.", "two", "Second."]
+    assert forks(conversation) == []
+
+
+def test_a_record_written_twice_is_one_entry(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    session.file.write_bytes(session.file.read_bytes() * 2)
+    conversation = read(session)
+    assert texts(conversation) == ["one", "First."]
+    assert len(conversation.entries) == 2
+    assert conversation.problems == ()
+
+
+def test_two_records_with_one_id_are_both_shown(session: ClaudeSession) -> None:
+    prompt = session.prompt("one")
+    session.reply("First.")
+    lines = session.file.read_bytes().splitlines()
+    session.line({**json.loads(lines[-1]), "message": {"role": "assistant", "content": "Other."}})
+    conversation = read(session)
+    assert {item.text for item in conversation.entries} == {"one", "First.", "Other."}
+    assert len({item.id for item in conversation.entries}) == 3
+    assert conversation.entries[0].id == prompt
+    assert [problem.what for problem in conversation.problems] == ["two records have the same id"]
+
+
+def test_escapes_inside_of_a_conversation_are_harmless(session: ClaudeSession) -> None:
+    session.turn("\x1b]0;title\x07 do it \ud83d", "ok \u202e")
+    shown = read(session)
+    assert texts(shown) == ["␛]0;title␇ do it �", "ok <U+202E>"]
+    assert claude.blocks(shown.entries[0])[0].text == "␛]0;title␇ do it <U+D83D>"
+
+
+def test_a_line_of_a_megabyte_is_one_entry(session: ClaudeSession) -> None:
+    session.prompt("look")
+    session.tool("Read", {"file_path": "/x"}, "first line\n" + "y" * 1_000_000)
+    conversation = read(session)
+    assert conversation.entries[-1].text == "first line"
+    assert len(claude.blocks(conversation.entries[-1])[0].text) == 1_000_011
+
+
+def test_fifty_thousand_records_in_one_chain_are_read(session: ClaudeSession) -> None:
+    session.prompt("deep")
+    template = session.file.read_bytes().splitlines()[0].decode()
+    first = json.loads(template)["uuid"]
+    before, chain = first, []
+    for number in range(50_000):
+        uid = str(uuid.UUID(int=number))
+        chain.append(
+            f'{{"parentUuid":"{before}","type":"assistant","uuid":"{uid}","timestamp":"2026-11-30T09:00:00.000Z",'
+            f'"message":{{"id":"m{number}","content":[{{"type":"text","text":"{number}"}}]}}}}\n'
+        )
+        before = uid
+    session.raw("".join(chain).encode())
+    conversation = read(session)
+    assert len(conversation.entries) == 50_001
+    assert conversation.leaf == before
+    assert forks(conversation) == []
+
+
+# ---- families
+
+
+def test_a_branch_is_the_same_tree_and_the_earlier_file_owns_what_both_have(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    other = session.branch("alt")
+    session.turn("two", "Second.")
+    other.now = session.now + timedelta(minutes=1)
+    other.turn("other two", "Else.")
+    conversation = read(session)
+    assert conversation.info.ids == (session.id, other.id)
+    assert conversation.info.id == session.id
+    assert forks(conversation) == [entry(conversation, "First.").id]
+    assert {item.session for item in path(conversation, entry(conversation, "First.").id)} == {session.id}
+    assert entry(conversation, "Else.").session == other.id
+    assert conversation.leaves == {
+        session.id: entry(conversation, "Second.").id,
+        other.id: entry(conversation, "Else.").id,
+    }
+    assert conversation.leaf == entry(conversation, "Else.").id
+
+
+def test_a_fork_without_a_mark_is_the_same_tree_too(session: ClaudeSession) -> None:
+    session.bookkeeping()
+    session.turn("one", "First.")
+    other = session.branch(mark=False)
+    other.turn("two", "Second.")
+    conversation = read(session)
+    assert set(conversation.info.ids) == {session.id, other.id}
+    assert texts(conversation) == ["one", "First.", "two", "Second."]
+
+
+def test_a_fork_of_the_sdk_with_new_ids_is_the_same_tree(session: ClaudeSession) -> None:
+    session.turn("one", "First.")
+    other = ClaudeSession(session.home, session.cwd, now=session.now)
+    new: dict[str | None, str | None] = {None: None}
+    for record in (json.loads(line) for line in session.file.read_bytes().splitlines()):
+        if "uuid" in record:
+            old = record["uuid"]
+            new[old] = record["uuid"] = str(uuid.uuid4())
+            record["parentUuid"] = new[record["parentUuid"]]
+            record["sessionId"] = other.id
+            record["forkedFrom"] = {"sessionId": session.id, "messageUuid": old}
+            other.line(record)
+    other.leaf = new[session.leaf]
+    other.turn("two", "Second.")
+    conversation = read(session)
+    assert conversation.info.ids == (session.id, other.id)
+    assert texts(conversation) == ["one", "First.", "two", "Second."]
+    assert len(conversation.entries) == 4
+
+
+def test_a_second_answer_made_up_by_a_fork_is_a_fork(session: ClaudeSession) -> None:
+    """Forked in the middle of a batch: the agent invents a result for the call that has none there."""
+    session.prompt("Do it")
+    calls = session.parallel(Job("Bash", {"command": "a"}, "A"), Job("Bash", {"command": "b"}, "B"))
+    session.reply("Both.")
+    other = session.branch()
+    kept = [
+        line
+        for line in other.file.read_bytes().splitlines(keepends=True)
+        if b'"B"' not in line and b"Both." not in line
+    ]
+    other.file.write_bytes(b"".join(kept))
+    other.result(calls[1].uuid, calls[1].id, "[Tool call interrupted]", error=True)
+    other.turn("go on", "Yes.")
+    conversation = read(session)
+    assert texts(conversation, entry(conversation, "Both.").id)[-3:] == ["A", "B", "Both."]
+    assert texts(conversation, entry(conversation, "Yes.").id) == [
+        "Do it",
+        "Bash a",
+        "Bash b",
+        "A",
+        "[Tool call interrupted]",
+        "go on",
+        "Yes.",
+    ]
+
+
+def test_sessions_that_began_apart_stay_apart(session: ClaudeSession) -> None:
+    session.turn("one")
+    ClaudeSession(session.home, session.cwd).turn("another")
+    assert len(claude.sessions(str(session.cwd))) == 2
+
+
+# ---- sources that are no files
+
+
+def test_a_conversation_can_be_read_from_bytes_that_are_no_file(session: ClaudeSession) -> None:
+    from io import BytesIO
+
+    from forkpoint.store.agents.base import Source
+
+    session.prompt("one")
+    inner = session.subagent("look")
+    session.finish_subagent(inner)
+    (info,) = claude.sessions(str(session.cwd))
+    stored = {source.name: source.open().read() for source in claude.sources(info)}
+    before = claude.read(info)
+    for name in stored:
+        Path(name).unlink()
+    sources = [Source(name, lambda data=data: BytesIO(data)) for name, data in stored.items()]
+    after = claude.read(info, sources)
+    assert after.entries == before.entries
+    assert claude.blocks(after.entries[0], lambda name: BytesIO(stored[name]))[0].text == "one"
+
+
+@pytest.fixture(autouse=True)
+def every_tree_is_sound(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever was read: ids are unique, and a parent stands before its children."""
+    seen: list[Conversation] = []
+    original = claude.read
+
+    def reading(*arguments: object, **named: object) -> Conversation:
+        seen.append(original(*arguments, **named))  # type: ignore[arg-type]
+        return seen[-1]
+
+    monkeypatch.setattr(claude, "read", reading)
+    yield
+    for conversation in seen:
+        known: set[str] = set()
+        for item in conversation.entries:
+            assert item.id not in known
+            assert item.parent is None or item.parent in known
+            known.add(item.id)
+            assert len(item.text) <= 300
+            assert item.text.isprintable() or any(mark in item.text for mark in "\u200c\u200d\u00a0")
+        assert conversation.leaf is None or conversation.leaf in known
