@@ -48,6 +48,8 @@ class Wanted:
     """Store nothing when the files are as in the newest checkpoint of the root."""
     time: int = 0
     """When it happened, in nanoseconds; 0 for now."""
+    deadline: float = 0.0
+    """By time.monotonic(): a checkpoint whose files were read after it is marked late; 0.0 for never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int
         previous=index.point,
         shared=wanted.shared,
         named=wanted.named,
-        late=wanted.late,
+        late=wanted.late or 0.0 < wanted.deadline < time.monotonic(),
         operation=wanted.operation,
         files=found.files,
         bytes=found.bytes,
@@ -257,11 +259,8 @@ def _files(found: Scan, index: Index) -> Iterator[bytes]:
 
 
 def _put_file(path: str, info: FileInfo) -> bytes:
-    if stat.S_ISLNK(info[0]):
-        git_mode = 0o120000
-    else:
-        git_mode = 0o100755 if info[0] & 0o100 else 0o100644
-    return put(git_mode, info[5], b"files/" + os.fsencode(path))
+    executable = 0o100755 if info[0] & 0o100 else 0o100644
+    return put(0o120000 if stat.S_ISLNK(info[0]) else executable, info[5], b"files/" + os.fsencode(path))
 
 
 def _parts(checkpoint: Checkpoint, found: Scan, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:

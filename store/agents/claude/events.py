@@ -37,6 +37,9 @@ READ_ONLY = frozenset(
         "TaskGet",
         "TaskList",
         "TaskUpdate",
+        # sub-agents: what they write, their own calls write, and each of those is told
+        "Agent",
+        "Task",
         # questions to the person, which may stand open for hours
         "AskUserQuestion",
         "EnterPlanMode",
@@ -48,6 +51,9 @@ READ_ONLY = frozenset(
 A tool that is not named here is taken for one that may write: the shell, every MCP tool, and whatever comes with the
 next version. So is BashOutput with its successors: what a shell in the background wrote meanwhile is seen there.
 """
+
+_TAIL = 1 << 20
+"""Bytes of a transcript's end in which an open call's result is looked for."""
 
 _PATHS = ("file_path", "notebook_path")
 _DETAILS = ("command", "file_path", "notebook_path", "description", "skill", "path", "url", "query", "pattern")
@@ -88,8 +94,18 @@ def step(event: HookEvent) -> Step:
     return _STEPS.get(event.name, Step())
 
 
+def has_ended(transcript: str, call: str) -> bool:
+    """Whether the transcript tells how a tool call ended: no hook fires for one that was refused or cancelled."""
+    try:
+        with open(transcript, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            return f'"tool_use_id":"{call}"'.encode() in file.read()
+    except OSError:
+        return False
+
+
 _STEPS = {
-    "SessionStart": Step("drift", "start", "before", tells=True),
+    "SessionStart": Step("drift", "start", "after", tells=True),
     "UserPromptSubmit": Step("always", "prompt", "before", over="turn", tells=True),
     "SubagentStop": Step("drift", "stop", "after", over="subagent"),
     "Stop": Step("drift", "stop", "after", over="turn"),

@@ -77,7 +77,7 @@ def test_tools_that_only_read_cost_nothing(name: str, tool: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tool", ["Bash", "PowerShell", "Edit", "NotebookEdit", "Agent", "mcp__files__move", "BashOutput", ""]
+    "tool", ["Bash", "PowerShell", "Edit", "NotebookEdit", "Skill", "mcp__files__move", "BashOutput", ""]
 )
 def test_any_other_tool_may_write_even_one_that_nobody_knows(tool: str) -> None:
     assert step("PreToolUse", tool_name=tool) == Step("drift", "tool", "before", call="opens")

@@ -1,0 +1,255 @@
+"""What hooks know of the agents at work in a root: sessions seen, and tool calls that began and have not ended.
+
+It tells that a call is open now (rule 3), which checkpoint holds the files as they were before a call (rule 15), and
+which sessions overlapped. It is no record: the truth is in the checkpoints, and when it is lost the next hooks begin
+anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .durable import write_atomic
+from .home import make_folder
+from .hook import HookEvent
+from .locks import held
+
+if TYPE_CHECKING:
+    from .model import Live
+
+KEPT_SESSIONS = 50
+KEPT_CALLS = 200
+FORGOTTEN = 24 * 3600 * 1_000_000_000
+"""Nanoseconds after which a call of a process that is not known counts no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call that began."""
+
+    agent: str
+    session: str
+    call: str
+    """The tool-use id."""
+    tool: str = ""
+    text: str = ""
+    subagent: str = ""
+    started: int = 0
+    before: str = ""
+    """The checkpoint that holds the files as they were before it; "" until that is known."""
+    since: int = 0
+    """When `before` became known."""
+    pid: int = 0
+    born: str = ""
+    transcript: str = ""
+    shared: tuple[str, ...] = ()
+    """Other sessions that had a call open meanwhile."""
+    over: bool = False
+    """Its turn ended without it: refused or cancelled, it seems. Kept for the case that its end still comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A session that a hook spoke for."""
+
+    agent: str
+    session: str
+    transcript: str = ""
+    source: str = ""
+    """How it last started: startup, resume, fork, clear, compact."""
+    event: str = ""
+    """The last event."""
+    first: int = 0
+    last: int = 0
+    pid: int = 0
+    born: str = ""
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All of it."""
+
+    sessions: tuple[Seen, ...] = ()
+    calls: tuple[Call, ...] = ()
+    last: str = ""
+    """The newest checkpoint that the end of a call made …"""
+    last_session: str = ""
+    last_since: int = 0
+    """… and since when the call had known its files before."""
+
+    def call(self, session: str, call: str) -> Call | None:
+        """The call of this tool-use id, open or over."""
+        return next((c for c in reversed(self.calls) if (c.session, c.call) == (session, call)), None)
+
+    def open(self) -> tuple[Call, ...]:
+        """Calls that have not ended and whose agent is still there."""
+        now = time.time_ns()
+        return tuple(c for c in self.calls if not c.over and _there(c.pid, c.born, c.started, now))
+
+
+def load(file: Path) -> Known:
+    """Reads `open-calls.json`; nothing is known when it is missing or damaged."""
+    try:
+        plain: dict[str, Any] = json.loads(file.read_bytes())
+        return Known(
+            tuple(_from_plain(Seen, item) for item in plain["sessions"]),
+            tuple(_from_plain(Call, item) for item in plain["calls"]),
+            str(plain.get("last", "")),
+            str(plain.get("last_session", "")),
+            int(plain.get("last_since", 0)),
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return Known()
+
+
+@contextmanager
+def changing(file: Path) -> Generator[list[Known], None, None]:
+    """Holds the file for a change: what stands in the list's one place at the end is written.
+
+    Its own lock, held for a moment only: that a call began is told though a long save is under way.
+    """
+    make_folder(file.parent)
+    with held(file.with_suffix(".lock"), who="hook", wait=2.0):
+        before = load(file)
+        box = [before]
+        yield box
+        if box[0] != before:
+            # A power cut may lose it: then no agent is running either.
+            write_atomic(file, json.dumps(asdict(box[0]), ensure_ascii=True).encode(), sync=False)
+
+
+def seen(known: Known, event: HookEvent, now: int) -> Known:
+    """What is known after an event: the session it speaks for, and that it is at work."""
+    if not event.session:
+        return known
+    old = next((s for s in known.sessions if s.session == event.session), None)
+    new = Seen(
+        agent=event.agent,
+        session=event.session,
+        transcript=event.transcript or (old.transcript if old else ""),
+        source=event.source if event.name == "SessionStart" else (old.source if old else ""),
+        event=event.name,
+        first=old.first if old else now,
+        last=now,
+        pid=event.pid or (old.pid if old else 0),
+        born=born(event.pid) if event.pid else (old.born if old else ""),
+        ended=event.name == "SessionEnd",
+    )
+    others = [s for s in known.sessions if s.session != event.session]
+    return replace(known, sessions=(*others, new)[-KEPT_SESSIONS:])
+
+
+def begun(known: Known, event: HookEvent, now: int) -> Known:
+    """A tool call begins: calls of other sessions that are open meanwhile are shared, both ways."""
+    meanwhile = [c for c in known.open() if c.session != event.session]
+    call = Call(
+        agent=event.agent,
+        session=event.session,
+        call=event.call,
+        tool=event.tool,
+        text=event.text,
+        subagent=event.subagent,
+        started=now,
+        pid=event.pid,
+        born=born(event.pid),
+        transcript=event.transcript,
+        shared=tuple(sorted({c.session for c in meanwhile})),
+    )
+    calls = [
+        replace(c, shared=tuple(sorted({*c.shared, event.session}))) if c in meanwhile else c
+        for c in known.calls
+        if (c.session, c.call) != (event.session, event.call)
+    ]
+    return replace(known, calls=(*calls, call)[-KEPT_CALLS:])
+
+
+def stands_before(known: Known, event: HookEvent, point: str, now: int) -> Known:
+    """The files before a call are known: they are those of this checkpoint."""
+    mine = known.call(event.session, event.call)
+    return replace(known, calls=tuple(replace(c, before=point, since=now) if c is mine else c for c in known.calls))
+
+
+def ended(known: Known, event: HookEvent, made: str) -> Known:
+    """A call is over; `made` is the checkpoint of the files after it, "" when there was nothing to store."""
+    mine = known.call(event.session, event.call)
+    rest = tuple(c for c in known.calls if c is not mine)
+    if not made:
+        return replace(known, calls=rest)
+    return Known(known.sessions, rest, made, event.session, mine.since if mine else 0)
+
+
+def over(known: Known, event: HookEvent, whose: str) -> Known:
+    """The turn, sub-agent or session ends: calls of it that have not ended will not.
+
+    A sub-agent in the background goes on when the turn of the main conversation ends.
+    """
+    if whose == "session":
+        return replace(known, calls=tuple(c for c in known.calls if c.session != event.session))
+    subagent = event.subagent if whose == "subagent" else ""
+    return replace(
+        known,
+        calls=tuple(
+            replace(c, over=True) if (c.session, c.subagent) == (event.session, subagent) else c for c in known.calls
+        ),
+    )
+
+
+def live(known: Known) -> tuple[Live, ...]:
+    """Agents that are at work as far as their hooks tell: a session without its end, whose process is there."""
+    now = time.time_ns()
+    doing = {c.session: c for c in known.open()}
+    from .model import Live  # its module would cost a hook a tenth of its time
+
+    found: list[Live] = []
+    for one in known.sessions:
+        call = doing.get(one.session)
+        between = one.event in ("Stop", "StopFailure", "SessionStart")
+        # Without a process id there is only the last event to go by: after a Stop the agent waits, or is gone.
+        if one.ended or not _there(one.pid, one.born, one.last, now) or (not one.pid and between and call is None):
+            continue
+        found.append(
+            Live(one.agent, one.session, one.pid, one.first, call.tool if call else "", call.started if call else 0)
+        )
+    return tuple(found)
+
+
+def born(pid: int) -> str:
+    """When a process was started, in the system's own count; "" where it does not tell. Tells a reused id apart."""
+    if not pid:
+        return ""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    return stat.rpartition(b")")[2].split()[19].decode()
+
+
+def _there(pid: int, born_then: str, last: int, now: int) -> bool:
+    """Whether a process is still the one it was; without a process id a day's time decides."""
+    if not pid:
+        return now - last < FORGOTTEN
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return not born_then or born(pid) in ("", born_then)
+
+
+_T = TypeVar("_T", Seen, Call)
+
+
+def _from_plain(kind: type[_T], plain: dict[str, Any]) -> _T:
+    names = {f.name for f in fields(kind)}
+    if "shared" in plain:
+        plain["shared"] = tuple(plain["shared"])
+    return kind(**{name: value for name, value in plain.items() if name in names})

@@ -1,0 +1,267 @@
+"""What an agent's hook runs: a checkpoint per prompt and around each tool call that may write (rule 17).
+
+A hook never slows or stops the agent. The work is done in a process of its own; the hook waits for it until the budget
+is used up, then leaves it to finish alone, and what it saves after that is marked late. Whatever fails is written
+down, and the person is told at the next start or prompt.
+
+Nothing here, nor in what it imports, may be heavy: a hook starts at every tool call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+from . import calls, capture, roots, trouble
+from .capture import Taken, Wanted
+from .errors import ForkpointError, UnsafePlace
+from .home import data_folder, make_folder
+from .hook import HookEvent, Step
+from .roots import Place
+
+BUDGET = 5.0
+"""Seconds that an agent waits for a hook of ours, waiting for locks included."""
+HURRY = 0.2
+"""Seconds, while a save that was late is still under way: its end would only be waited for in vain."""
+PATIENCE = 900.0
+"""Seconds that a save waits for the root when nobody waits for it any more."""
+DONE = b"."
+
+
+def run_hook(arguments: Sequence[str]) -> None:
+    """`forkpoint hook AGENT`: reads the payload from standard input; prints nothing, or a message to the person.
+
+    Options that it does not know are passed over: an agent's settings may be of another version than we are.
+    """
+    agent = next((word for word in arguments if not word.startswith("-")), "")
+    if not agent or sys.stdin is None or sys.stdin.isatty():
+        return
+    said = record(agent, sys.stdin.buffer.read(), os.environ)
+    if said:
+        import json
+
+        print(json.dumps({"systemMessage": said}, ensure_ascii=True))
+
+
+def record(agent: str, payload: bytes, env: Mapping[str, str], *, budget: float = BUDGET) -> str:
+    """Records what a hook tells; gives what the person is to be told, "" for nothing. Never raises."""
+    try:
+        return _record(agent, payload, env, time.monotonic() + budget)
+    except UnsafePlace:
+        return ""  # home and / are never recorded; `doctor` says so
+    except Exception:
+        # Here nothing can be written down any more: neither in the store nor beside it.
+        return ""
+
+
+def _record(agent: str, payload: bytes, env: Mapping[str, str], deadline: float) -> str:
+    hooks = _hooks_of(agent)
+    event = hooks.parse(payload, env)
+    step = hooks.step(event)
+    if step == Step():
+        return ""
+    home = data_folder(env)
+    root = ""
+    try:
+        root = _root_of(event, home)
+        if _late_save_under_way(home, root):
+            deadline = min(deadline, time.monotonic() + HURRY)
+        _apart(lambda: _save(root, home, event, step, deadline), home, root, deadline)
+    except UnsafePlace:
+        return ""
+    except Exception as error:
+        root = root or event.folder or event.cwd
+        trouble.note(home, root, trouble.cause_of(error))
+    return trouble.message(home, root) if step.tells else ""
+
+
+def replay(agent: str, payload: bytes, env: Mapping[str, str], moment: int) -> None:
+    """Records in this process what a hook told at a moment of the past (nanoseconds). Raises ForkpointError."""
+    hooks = _hooks_of(agent)
+    event = hooks.parse(payload, env)
+    step = hooks.step(event)
+    if step != Step():
+        home = data_folder(env)
+        _save(_root_of(event, home), home, event, step, 0.0, moment)
+
+
+def open_calls(place: Place) -> tuple[calls.Call, ...]:
+    """Tool calls that are open in a root now, for whoever is about to change its files (rule 3)."""
+    known = calls.load(place.open_calls_file)
+    return tuple(c for c in known.open() if c.subagent or not _hooks_of(c.agent).has_ended(c.transcript, c.call))
+
+
+def _hooks_of(agent: str):
+    # One name, one module: a table keeps the module of an agent that is not in use from being imported.
+    if agent == "claude":
+        from .agents.claude import events
+
+        return events
+    raise ForkpointError(f"no hooks of {agent} are known", todo="forkpoint install --help")
+
+
+def _root_of(event: HookEvent, home: Path) -> str:
+    """The root of the folder where the session started, never that where a shell went meanwhile."""
+    if event.folder:
+        return roots.choose(roots.real(event.folder), home)
+    for place in roots.places(home):
+        if event.session and any(s.session == event.session for s in calls.load(place.open_calls_file).sessions):
+            return place.root.path
+    if not event.cwd:
+        raise UnsafePlace("the agent does not tell its folder", todo="nothing was recorded")
+    return roots.choose(roots.real(event.cwd), home)
+
+
+def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, moment: int = 0) -> None:
+    """Takes what the step wants, and keeps what is known of the agent's calls."""
+    place = roots.adopt(root, home)
+    if not event.call:
+        step = replace(step, call="")
+    with calls.changing(place.open_calls_file) as known:
+        known[0] = calls.seen(known[0], event, moment or time.time_ns())
+        if step.over:
+            known[0] = calls.over(known[0], event, step.over)
+        if step.call == "opens":
+            known[0] = calls.begun(known[0], event, moment or time.time_ns())
+    made = ""
+    try:
+        with place.locked(f"hook ({event.name})", PATIENCE):
+            made = _take(place, event, step, deadline, moment)
+    finally:
+        if step.call == "ends":
+            with calls.changing(place.open_calls_file) as known:
+                known[0] = calls.ended(known[0], event, made)
+
+
+def _take(place: Place, event: HookEvent, step: Step, deadline: float, moment: int) -> str:
+    """Takes the checkpoint while the root is locked; gives its id, "" when there was nothing to store."""
+    known = calls.load(place.open_calls_file)
+    call = known.call(event.session, event.call) if step.call else None
+    wanted = replace(_wanted(place, event, step, call), deadline=deadline, time=moment)
+    taken = capture.take(place, wanted, locked=True)
+    if step.call == "opens":
+        with calls.changing(place.open_calls_file) as box:
+            box[0] = calls.stands_before(box[0], event, taken.id, moment or time.time_ns())
+    if step.call == "ends" and call is not None and not taken.made and not _covered(known, call, taken):
+        # What the call did is in a checkpoint that something else made meanwhile: bind it to the call as well.
+        taken = capture.take(place, replace(wanted, only_drift=False), locked=True)
+    return taken.id if taken.made else ""
+
+
+def _covered(known: calls.Known, call: calls.Call, taken: Taken) -> bool:
+    """Whether what happened during the call is already bound to it, or to another call of this session."""
+    if not call.before or taken.id == call.before:
+        return True
+    return (known.last, known.last_session) == (taken.id, call.session) and known.last_since <= call.since
+
+
+def _wanted(place: Place, event: HookEvent, step: Step, call: calls.Call | None) -> Wanted:
+    ends = step.side == "after" and call is not None
+    return Wanted(
+        reason=step.reason,
+        side=step.side,
+        agent=event.agent,
+        session=event.session,
+        prompt=event.prompt,
+        call=event.call,
+        subagent=event.subagent,
+        tool=event.tool,
+        text=event.text,
+        before=call.before if ends and call else "",
+        shared=call.shared if call else (),
+        named=_inside(place.root.path, event.named),
+        only_drift=step.save == "drift",
+    )
+
+
+def _inside(root: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths relative to the root; those outside of it are none of ours."""
+    full = [os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)) for path in paths]
+    return tuple(os.path.relpath(path, root) for path in full if path.startswith(root + os.sep))
+
+
+def _apart(work: Callable[[], None], home: Path, root: str, deadline: float) -> None:
+    """Does the work in a process of its own, and waits for its end until the deadline."""
+    sys.stdout.flush()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _work_alone(work, writer, home, root)
+    os.close(writer)
+    try:
+        answered, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
+        if not answered:
+            _mark_late(home, root, child)
+            return
+        if os.read(reader, 1) != DONE:
+            trouble.note(home, root, "the process that saves was stopped")
+        os.waitpid(child, 0)
+    finally:
+        os.close(reader)
+
+
+def _work_alone(work: Callable[[], None], writer: int, home: Path, root: str) -> NoReturn:
+    """The life of the process that saves: apart from the agent's terminal and pipes; its answer is one byte."""
+    try:
+        os.setsid()
+        _let_go(writer)
+        _noting(work, home, root)
+        os.write(writer, DONE)
+        _unmark_late(home, root)
+    finally:
+        os._exit(0)
+
+
+def _let_go(kept: int) -> None:
+    """Closes what came along from the hook: the agent's pipes, and files whose locks would otherwise live on here."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    os.closerange(3, kept)
+    os.closerange(kept + 1, max(kept, nothing) + 256)
+
+
+def _noting(work: Callable[[], None], home: Path, root: str) -> None:
+    """Does the work; what goes wrong is written down, whatever it is."""
+    try:
+        work()
+    except UnsafePlace:
+        pass
+    except BaseException as error:
+        trouble.note(home, root, trouble.cause_of(error))
+    else:
+        trouble.recovered(home, root)
+
+
+def _late_file(home: Path, root: str) -> Path:
+    import hashlib
+
+    return home / f"late-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}"
+
+
+def _mark_late(home: Path, root: str, pid: int) -> None:
+    with contextlib.suppress(OSError):
+        make_folder(home)
+        _late_file(home, root).write_text(str(pid))
+
+
+def _unmark_late(home: Path, root: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        file = _late_file(home, root)
+        if file.read_text() == str(os.getpid()):
+            file.unlink()
+
+
+def _late_save_under_way(home: Path, root: str) -> bool:
+    try:
+        os.kill(int(_late_file(home, root).read_text()), 0)
+    except (OSError, ValueError):
+        return False
+    return True
