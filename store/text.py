@@ -36,6 +36,12 @@ def clean(text: str, keep_lines: bool = False) -> str:
 
 def first_line(text: str, limit: int = 300) -> str:
     """The first line that holds anything, cleaned, without blanks around it, at most limit characters with its "…"."""
+    head = text[: limit + 1]
+    line, feed, _ = head.partition("\n")
+    line = line.strip()
+    if line and line.isprintable() and (feed or len(head) <= limit):
+        # Nearly every text: one plain line, or a plain first one.
+        return line
     start = _WORD.search(text)
     if start is None:
         return ""

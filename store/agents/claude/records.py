@@ -188,7 +188,7 @@ def nanoseconds(stamp: str) -> int:
             start = datetime.fromisoformat(minute + "00+00:00")
             base = _minutes[minute] = int((start - _EPOCH).total_seconds()) * 1_000_000_000
         if len(stamp) == 24 and stamp[23] == "Z":
-            return base + int(stamp[17:19]) * 1_000_000_000 + int(stamp[20:23]) * 1_000_000
+            return base + int(stamp[17:19] + stamp[20:23]) * 1_000_000
         other = datetime.fromisoformat(stamp)
     except ValueError:
         return 0

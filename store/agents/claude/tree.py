@@ -16,6 +16,10 @@ ROOT, DETACHED = -1, -2
 HIDDEN, PROMPT, WORK, RESULT, NOTICE, SUMMARY = range(6)
 """What a node is for the tree; WORK is a reply or a call."""
 
+_PROMPTS, _RESULTS, _COMPLETE, _MESSAGE, _MESSAGES = 1, 2, 4, 8, 16
+"""What a tree holds; the last one stands for two or more."""
+_HOLDS = (0, _PROMPTS, 0, _RESULTS, 0, _PROMPTS)
+
 
 class Node:
     """A record of a chain."""
@@ -183,14 +187,15 @@ class Arranged:
         """Batch → tool-use id of each of its calls → the node that answers it, or ROOT."""
         again: dict[int, int] = {}
         """A second answer, made up when the session went on from the middle of a batch → the first one."""
-        for index in self._walk():
+        for index in self._downwards():
             node, above = nodes[index], parent[index]
             batch = group[above] if above >= 0 else -1
             if node.kind == WORK and node.message:
                 if batch < 0 or nodes[batch].message != node.message:
                     batch = index
                     members[batch], answers[batch] = [], {}
-                answers[batch].update(dict.fromkeys(node.calls, ROOT))
+                for call in node.calls:
+                    answers[batch][call] = ROOT
             elif node.kind == RESULT and batch >= 0:
                 asked = [call for call in node.answers if call in answers[batch]]
                 if not asked:
@@ -224,8 +229,14 @@ class Arranged:
                 # A prompt in the middle of a batch stays there: it may be a fork; if it is none, it is straightened.
                 parent[child] = tail
 
+    def _downwards(self) -> list[int]:
+        """Shown nodes, parents first: nearly always the order of the files."""
+        parent = self.parent
+        shown = [index for index, node in enumerate(self.nodes) if node.kind and node.dead < 0]
+        return shown if all(parent[index] < index for index in shown) else self._walk()
+
     def _walk(self) -> list[int]:
-        """Shown nodes, parents first."""
+        """Shown nodes, parents first, however they stand in the files."""
         order: list[int] = []
         waiting = sorted(self.children.get(ROOT, []) + self.children.get(DETACHED, []), reverse=True)
         children = self.children
@@ -245,7 +256,7 @@ class Arranged:
         many = {place for place, below in self.children.items() if len(below) > 1 and place != DETACHED}
         if not many:
             return
-        order = self._walk()
+        order = self._downwards()
         self._measure(order)
         if ROOT in many:
             many |= self._adopt_stray_roots()
@@ -256,46 +267,38 @@ class Arranged:
             self._straighten_roots()
 
     def _measure(self, order: list[int]) -> None:
-        count = len(self.nodes)
-        self._size = [0] * count
-        self._prompts = bytearray(count)
-        self._results = bytearray(count)
-        self._complete = bytearray(count)
-        self._messages = [0] * count
+        """What the tree below each node holds, as flags, and how large it is."""
+        nodes, parent, group = self.nodes, self.parent, self.group
+        self._size = size = [1] * len(nodes)
+        self._holds = holds = bytearray(len(nodes))
         for index in reversed(order):
-            node, above = self.nodes[index], self.parent[index]
-            self._size[index] += 1
-            self._prompts[index] |= node.kind == PROMPT or node.kind == SUMMARY
-            self._results[index] |= node.kind == RESULT
-            self._complete[index] |= node.complete
-            if node.kind == WORK and (self.group[index] in (-1, index) or above < 0):
-                self._messages[index] += 1
+            node, above = nodes[index], parent[index]
+            found = holds[index] | _HOLDS[node.kind]
+            if node.complete:
+                found |= _COMPLETE
+            if node.kind == WORK and (group[index] == index or group[index] < 0):
+                found |= _MESSAGES if found & _MESSAGE else _MESSAGE
+            holds[index] = found
             if above >= 0:
-                self._size[above] += self._size[index]
-                self._prompts[above] |= self._prompts[index]
-                self._results[above] |= self._results[index]
-                self._complete[above] |= self._complete[index]
-                self._messages[above] += self._messages[index]
+                if holds[above] & found & _MESSAGE:
+                    found |= _MESSAGES
+                holds[above] |= found
+                size[above] += size[index]
 
     def _is_side(self, index: int) -> bool:
         """Only notices and late results: nobody went on from here."""
-        return not self._prompts[index] and not self._messages[index]
+        return not self._holds[index] & (_PROMPTS | _MESSAGE)
 
     def _is_stub(self, index: int) -> bool:
         """An answer that was given up: one unfinished message without any result."""
-        return (
-            self._messages[index] == 1
-            and not self._prompts[index]
-            and not self._results[index]
-            and not self._complete[index]
-        )
+        return self._holds[index] == _MESSAGE
 
     def _adopt_stray_roots(self) -> set[int]:
         """A notice without parent stands after what was written before it, not beside the conversation."""
         kept: list[int] = []
         touched: set[int] = set()
         last = -1
-        shown = sorted(index for index in self._walk() if not self.nodes[index].side)
+        shown = sorted(index for index in self._downwards() if not self.nodes[index].side)
         before: dict[int, int] = {}
         for index in shown:
             before[index] = last
@@ -382,7 +385,7 @@ class Arranged:
         """By time, but no child before its parent."""
         late = [0] * len(self.nodes)
         keyed: list[tuple[int, int, int]] = []
-        for place, index in enumerate(self._walk()):
+        for place, index in enumerate(self._downwards()):
             above = self.parent[index]
             time = self.nodes[index].time
             if above >= 0 and late[above] > time:
