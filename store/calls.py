@@ -3,6 +3,8 @@
 It tells that a call is open now (rule 3), which checkpoint holds the files as they were before a call (rule 15), and
 which sessions overlapped. It is no record: the truth is in the checkpoints, and when it is lost the next hooks begin
 anew.
+
+Named tuples here and in what else a hook imports: a dataclass takes a millisecond to be made, at every tool call.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .durable import write_atomic
 from .home import make_folder
@@ -30,8 +31,7 @@ FORGOTTEN = 24 * 3600 * 1_000_000_000
 """Nanoseconds after which a call of a process that is not known counts no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A tool call that began."""
 
     agent: str
@@ -55,8 +55,7 @@ class Call:
     """Its turn ended without it: refused or cancelled, it seems. Kept for the case that its end still comes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A session that a hook spoke for."""
 
     agent: str
@@ -73,8 +72,7 @@ class Seen:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """All of it."""
 
     sessions: tuple[Seen, ...] = ()
@@ -123,7 +121,7 @@ def changing(file: Path) -> Generator[list[Known], None, None]:
         yield box
         if box[0] != before:
             # A power cut may lose it: then no agent is running either.
-            write_atomic(file, json.dumps(asdict(box[0]), ensure_ascii=True).encode(), sync=False)
+            write_atomic(file, json.dumps(_plain(box[0]), ensure_ascii=True).encode(), sync=False)
 
 
 def seen(known: Known, event: HookEvent, now: int) -> Known:
@@ -144,7 +142,7 @@ def seen(known: Known, event: HookEvent, now: int) -> Known:
         ended=event.name == "SessionEnd",
     )
     others = [s for s in known.sessions if s.session != event.session]
-    return replace(known, sessions=(*others, new)[-KEPT_SESSIONS:])
+    return known._replace(sessions=(*others, new)[-KEPT_SESSIONS:])
 
 
 def begun(known: Known, event: HookEvent, now: int) -> Known:
@@ -164,17 +162,17 @@ def begun(known: Known, event: HookEvent, now: int) -> Known:
         shared=tuple(sorted({c.session for c in meanwhile})),
     )
     calls = [
-        replace(c, shared=tuple(sorted({*c.shared, event.session}))) if c in meanwhile else c
+        c._replace(shared=tuple(sorted({*c.shared, event.session}))) if c in meanwhile else c
         for c in known.calls
         if (c.session, c.call) != (event.session, event.call)
     ]
-    return replace(known, calls=(*calls, call)[-KEPT_CALLS:])
+    return known._replace(calls=(*calls, call)[-KEPT_CALLS:])
 
 
 def stands_before(known: Known, event: HookEvent, point: str, now: int) -> Known:
     """The files before a call are known: they are those of this checkpoint."""
     mine = known.call(event.session, event.call)
-    return replace(known, calls=tuple(replace(c, before=point, since=now) if c is mine else c for c in known.calls))
+    return known._replace(calls=tuple(c._replace(before=point, since=now) if c is mine else c for c in known.calls))
 
 
 def ended(known: Known, event: HookEvent, made: str) -> Known:
@@ -182,7 +180,7 @@ def ended(known: Known, event: HookEvent, made: str) -> Known:
     mine = known.call(event.session, event.call)
     rest = tuple(c for c in known.calls if c is not mine)
     if not made:
-        return replace(known, calls=rest)
+        return known._replace(calls=rest)
     return Known(known.sessions, rest, made, event.session, mine.since if mine else 0)
 
 
@@ -192,22 +190,18 @@ def over(known: Known, event: HookEvent, whose: str) -> Known:
     A sub-agent in the background goes on when the turn of the main conversation ends.
     """
     if whose == "session":
-        return replace(known, calls=tuple(c for c in known.calls if c.session != event.session))
+        return known._replace(calls=tuple(c for c in known.calls if c.session != event.session))
     subagent = event.subagent if whose == "subagent" else ""
-    return replace(
-        known,
-        calls=tuple(
-            replace(c, over=True) if (c.session, c.subagent) == (event.session, subagent) else c for c in known.calls
-        ),
-    )
+    calls = (c._replace(over=True) if (c.session, c.subagent) == (event.session, subagent) else c for c in known.calls)
+    return known._replace(calls=tuple(calls))
 
 
 def live(known: Known) -> tuple[Live, ...]:
     """Agents that are at work as far as their hooks tell: a session without its end, whose process is there."""
-    now = time.time_ns()
-    doing = {c.session: c for c in known.open()}
     from .model import Live  # its module would cost a hook a tenth of its time
 
+    now = time.time_ns()
+    doing = {c.session: c for c in known.open()}
     found: list[Live] = []
     for one in known.sessions:
         call = doing.get(one.session)
@@ -249,7 +243,11 @@ _T = TypeVar("_T", Seen, Call)
 
 
 def _from_plain(kind: type[_T], plain: dict[str, Any]) -> _T:
-    names = {f.name for f in fields(kind)}
     if "shared" in plain:
         plain["shared"] = tuple(plain["shared"])
-    return kind(**{name: value for name, value in plain.items() if name in names})
+    return kind(**{name: value for name, value in plain.items() if name in kind._fields})
+
+
+def _plain(known: Known) -> dict[str, Any]:
+    parts = {"sessions": [s._asdict() for s in known.sessions], "calls": [c._asdict() for c in known.calls]}
+    return {**known._asdict(), **parts}

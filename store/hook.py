@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .model import Reason, Side
+if TYPE_CHECKING:  # the model's classes would cost a hook a tenth of its time
+    from .model import Reason, Side
 
 Save = Literal["nothing", "drift", "always"]
 """drift: only when the files are not those of the root's newest checkpoint."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """One call of a hook; what the agent did not tell is empty."""
 
     agent: str
@@ -42,8 +41,7 @@ class HookEvent:
     """The agent's process; 0 where it is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What the recorder has to do at an event."""
 
     save: Save = "nothing"

@@ -123,7 +123,7 @@ def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, 
     """Takes what the step wants, and keeps what is known of the agent's calls."""
     place = roots.adopt(root, home)
     if not event.call:
-        step = replace(step, call="")
+        step = step._replace(call="")
     with calls.changing(place.open_calls_file) as known:
         known[0] = calls.seen(known[0], event, moment or time.time_ns())
         if step.over:

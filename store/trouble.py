@@ -10,11 +10,9 @@ import errno
 import json
 import os
 import stat
-import tempfile
 import time
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .durable import write_atomic
 from .errors import Busy, ForkpointError, GitMissing
@@ -25,8 +23,7 @@ HOUR = 3600 * 1_000_000_000
 _DISK_FULL = ("No space left", "Disk quota", os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """Hooks of a root could not record, for one cause."""
 
     root: str
@@ -66,7 +63,7 @@ def note(home: Path, root: str, cause: str) -> bool:
     if old is None or old.recovered:
         new = Trouble(root, cause, now, now, told=old.told if old else 0)
     else:
-        new = replace(old, last=now)
+        new = old._replace(last=now)
     return _put(home, new)
 
 
@@ -74,7 +71,7 @@ def recovered(home: Path, root: str) -> None:
     """Writes down that a hook of this root recorded."""
     for one in _all(home):
         if one.root == root and not one.recovered:
-            _put(home, replace(one, recovered=time.time_ns()))
+            _put(home, one._replace(recovered=time.time_ns()))
 
 
 def open_troubles(home: Path, root: str) -> tuple[Trouble, ...]:
@@ -90,7 +87,7 @@ def message(home: Path, root: str) -> str:
         return ""
     worst = max(due, key=lambda t: (not t.recovered, t.last))
     for one in due:
-        _put(home, replace(one, told=now))
+        _put(home, one._replace(told=now))
     if worst.recovered:
         span = f"from {_clock(worst.since)} to {_clock(worst.recovered)}"
         return f"forkpoint: could not record {span}, {worst.cause}: forkpoint doctor"
@@ -110,7 +107,7 @@ def _clock(moment: int) -> str:
 
 
 def _places(home: Path) -> tuple[Path, ...]:
-    return (home, Path(tempfile.gettempdir()) / f"forkpoint-{os.getuid()}")
+    return (home, Path(os.environ.get("TMPDIR") or "/tmp") / f"forkpoint-{os.getuid()}")
 
 
 def _all(home: Path) -> list[Trouble]:
@@ -138,7 +135,7 @@ def _put(home: Path, trouble: Trouble) -> bool:
     """Writes to the first place that takes it; what the other place still says is older and does not count."""
     for folder in _places(home):
         others = [t for t in _read(folder) if (t.root, t.cause) != (trouble.root, trouble.cause)]
-        data = json.dumps([asdict(t) for t in [*others, trouble][-20:]], ensure_ascii=True).encode()
+        data = json.dumps([t._asdict() for t in [*others, trouble][-20:]], ensure_ascii=True).encode()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = os.lstat(folder)

@@ -85,7 +85,7 @@ def no_trouble_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     """The system's temporary folder, where trouble is written down when the store takes nothing."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
     return folder
 
 
