@@ -7,7 +7,9 @@ folder as its argument this is the second process.
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -34,11 +36,11 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, "FORKPOINT_HOME": str(folder / "forkpoint"), "CLAUDE_CONFIG_DIR": str(folder / "claude")}
 
 
-def run(*, keep: str | None = None, json: bool = False) -> int:
+def run(*, keep: str | None = None, as_json: bool = False) -> int:
     """Shows the demo and answers with its exit code; the folder is gone afterwards, unless it is to be kept."""
     with _folder(keep) as folder, _signals() as children:
         command = [sys.executable, "-P", "-m", "forkpoint.tui.demo", str(folder)]
-        command += ["--json"] * json + ["--kept"] * (keep is not None)
+        command += ["--json"] * as_json + ["--kept"] * (keep is not None)
         child = subprocess.Popen(command, env=environment(folder))
         children.append(child)
         return child.wait() % 256
@@ -83,12 +85,17 @@ def build(folder: Path, now: int) -> Path:
 
     Records where FORKPOINT_HOME and CLAUDE_CONFIG_DIR of this process say.
     """
+    from ..store.recording import replay
     from .demo_session import play
     from .demo_shop import AFTERNOON
 
     project = folder / PROJECT
     project.mkdir(mode=0o755)
-    play(AFTERNOON, project, Path(os.environ["CLAUDE_CONFIG_DIR"]), record, now)
+
+    def hook(payload: dict[str, object], moment: int) -> None:
+        replay("claude", json.dumps(payload).encode(), os.environ, moment)
+
+    play(AFTERNOON, project, Path(os.environ["CLAUDE_CONFIG_DIR"]), hook, now)
     return project
 
 
@@ -109,8 +116,6 @@ def show(folder: Path, call: Call, *, kept: bool) -> int:
 
 def to_try(folder: Path, *, kept: bool) -> list[str]:
     """What to do next, as lines; in a kept demo they can be copied as they are."""
-    import shlex
-
     names = {"FORKPOINT_HOME": folder / "forkpoint", "CLAUDE_CONFIG_DIR": folder / "claude"}
     lines = [f"export {name}={shlex.quote(str(value))}" for name, value in names.items()] if kept else []
     lines += [f"cd {shlex.quote(str(folder / PROJECT))}"] if kept else []

@@ -18,7 +18,11 @@ from forkpoint.tui.output import Cell, Output, Row, Terminal, cut, iso, path_key
 
 WIDE = Terminal(width=100)
 ROWS = [
-    Row((Cell("09:41", "dim", right=True), Cell("3f2a91c0", "cyan")), (Cell("Fold the lines of 見出し"),), (Cell("+12"),)),
+    Row(
+        (Cell("09:41", "dim", right=True), Cell("3f2a91c0", "cyan")),
+        (Cell("Fold the lines of 見出し"),),
+        (Cell("+12"),),
+    ),
     Row((Cell("30 Nov 09:41", right=True), Cell("7c1e")), (Cell("a text that is much longer than its place " * 4),)),
 ]
 

@@ -30,4 +30,4 @@ def demo(call: Call, keep: str | None) -> int:
 
     if keep is not None and os.path.lexists(keep) and (not os.path.isdir(keep) or os.listdir(keep)):
         raise UsageError("the demo needs a folder that is empty or not there yet", path=keep)
-    return run(keep=keep, json=call.json)
+    return run(keep=keep, as_json=call.json)
