@@ -13,21 +13,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import agents, capture, diff, forking, health, operations, restoring, sides, tree, undoing
+from . import agents, capture, diff, forking, goal, health, operations, restoring, sides, tree, undoing
 from .errors import UsageError
 from .forking import ForkPlan
+from .goal import Goal
 from .health import Finding, Status
 from .model import Block, Diff, Entry, ForkResult, OnConflict, Operation, RestoreResult, Scope, SessionInfo, SessionTree
 from .naming import clock
 from .operations import Record
-from .resolve import Resolved, resolve
+from .resolve import FILES, Resolved, quick, resolve
 from .restoring import RestorePlan
 from .sides import Side
 from .undoing import UndoPlan
-from .workspace import FILES, Workspace
+from .workspace import Workspace
 
 __all__ = ["ForkPlan", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
 
@@ -83,7 +84,8 @@ class Store:
         """
         with self._workspace.lock:
             self._workspace.keep_transcripts()
-            return self._workspace.tree(session)
+            built = self._workspace.tree(session)
+            return replace(built, here=replace(built.here, dirty=self._workspace.dirty()))
 
     def blocks(self, entry: Entry) -> list[Block]:
         """The whole text of an entry."""
@@ -115,15 +117,14 @@ class Store:
     ) -> Diff:
         """How the files differ between two points; without `right`, between a point and the folder as it is."""
         with self._workspace.lock:
-            built = self._tree_with(left)
-            old = self._side(left, built)
-            new = self._side(right, built) if right is not None else self._now()
+            old = self._side(left)
+            new = self._side(right) if right is not None else self._now()
             return self._diff(old, new, (context, ignore_space), paths)
 
     def resolve(self, name: str) -> Resolved:
         """What an ID stands for: checkpoint, entry, branch, label, "now" or a time. Raises UnknownId, AmbiguousId."""
         with self._workspace.lock:
-            return resolve(name, self._trees())
+            return self._resolve(name)
 
     def save(self, *, label: str = "", session: str = "", progress: Callable[[int, int], None] | None = None) -> Saved:
         """A checkpoint of now; returns when it is on the disk."""
@@ -237,25 +238,29 @@ class Store:
             raise UsageError("this entry belongs to no session of this folder", todo="open its session again")
         return agents.get(found.agent)
 
-    def _trees(self) -> list[SessionTree]:
-        infos = self._workspace.sessions()
-        return [self._workspace.tree(info.id) for info in infos] + [self._workspace.tree(FILES)]
+    def _resolve(self, name: str) -> Resolved:
+        """The checkpoints are asked first: they are known without reading any conversation."""
+        workspace = self._workspace
+        place = workspace.place
+        content = workspace.content()
+        if place is not None:
+            found = quick(
+                name, content.rows, tree.marks(content.rows, content.operations, place.root.id), place.root.id
+            )
+            if found is not None:
+                return found
+        infos = workspace.sessions()
+        return resolve(name, [*(workspace.tree(info.id) for info in infos), workspace.tree(FILES)])
 
-    def _tree_with(self, name: str) -> SessionTree | None:
-        for built in self._trees():
-            if any(point.id == name for point in built.points) or any(entry.id == name for entry in built.entries):
-                return built
-        return None
+    def _target(self, name: str) -> Goal:
+        return goal.find(self._workspace, self._resolve(name))
 
-    def _target(self, name: str) -> restoring.Goal:
-        return restoring.goal(self._workspace, resolve(name, self._trees()))
-
-    def _side(self, name: str, built: SessionTree | None) -> Side:
-        found = resolve(name, self._trees())
+    def _side(self, name: str) -> Side:
+        found = self._resolve(name)
         if found.point is None and found.entry is None:
             return self._now()
-        goal = restoring.goal(self._workspace, found)
-        return self._workspace.side(goal.need_point(), goal.built)
+        moment = goal.find(self._workspace, found)
+        return self._workspace.side(moment.need_point(), moment.built)
 
     def _now(self) -> Side:
         return self._workspace.now(self._workspace.need_place())
@@ -274,8 +279,8 @@ class Store:
 
     def _mark(self, kind: str, name: str, text: str = "") -> Operation:
         with self._workspace.lock:
-            built_goal = self._target(name)
-            point = built_goal.need_point()
+            moment = self._target(name)
+            point = moment.need_point()
             place = self._workspace.need_place()
             restoring.store_import(self._workspace, point)
             held = tree.marks(self._workspace.content().rows, self._workspace.acts(), place.root.id)
@@ -289,10 +294,10 @@ class Store:
                 kind,
                 operations.moment(),
                 place.root.id,
-                session=built_goal.session,
-                summary=f"{words[kind]}: {built_goal.title} · {clock(built_goal.time)}",
+                session=moment.session,
+                summary=f"{words[kind]}: {moment.title} · {clock(moment.time)}",
                 point=point,
-                entry=built_goal.entry or "",
+                entry=moment.entry or "",
                 text=text,
                 was=held.labels.get(point, ""),
             )

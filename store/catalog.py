@@ -4,11 +4,14 @@ It is stamped with the refs that it was made from; a reader whose stamp differs 
 be read is made anew. So its storage needs no journal: temporary file, fsync, rename, a lock (design.md section 4).
 """
 
+# TinyDB tells no types of its documents.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -54,6 +57,8 @@ class Content:
     """The oldest first."""
     damaged: tuple[str, ...] = ()
     """Refs whose checkpoint cannot be read."""
+    stamp: str = ""
+    """What it was made from: the refs of the store."""
 
 
 class AtomicStorage(Storage):
@@ -78,7 +83,7 @@ class AtomicStorage(Storage):
             write_atomic(self._file, json.dumps(data).encode())
 
     @contextmanager
-    def batch(self) -> Iterator[None]:
+    def batch(self) -> Generator[None]:
         self._gathering = True
         try:
             yield
@@ -88,11 +93,16 @@ class AtomicStorage(Storage):
             self.write(self._held)
 
 
-def load(place: Place, objects: Objects) -> Content:
-    """The catalog, caught up with the store. A store that cannot be written is read all the same."""
+def load(place: Place, objects: Objects, held_content: Content | None = None) -> Content:
+    """The catalog, caught up with the store; `held_content` itself while nothing has changed since.
+
+    A store that cannot be written is read all the same.
+    """
     refs = objects.refs(points.REFS)
     head = objects.ref(operations.REF) or ""
     stamp = _stamp(refs, head)
+    if held_content is not None and held_content.stamp == stamp:
+        return held_content
     file = place.workspace / "catalog.json"
     storage = AtomicStorage(file)
     with TinyDB(storage=lambda: storage) as database:
@@ -187,4 +197,5 @@ def _content(database: TinyDB) -> Content:
     acts = [operations.decode(row["record"].encode(), "catalog") for row in database.table("operations").all()]
     meta = database.table("meta").all()
     damaged: tuple[str, ...] = tuple(meta[0].get("damaged", ())) if meta else ()
-    return Content(tuple(sorted(rows, key=lambda row: row.stored.checkpoint.time)), tuple(acts), damaged)
+    stamp = str(meta[0].get("stamp", "")) if meta else ""
+    return Content(tuple(sorted(rows, key=lambda row: row.stored.checkpoint.time)), tuple(acts), damaged, stamp)

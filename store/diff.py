@@ -9,9 +9,10 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
 
-from unidiff import PatchSet
 from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchSet
 
 from .errors import StoreDamaged
 from .git.compare import hunks, is_binary, line_counts
@@ -21,6 +22,8 @@ from .states import Node
 Read = Callable[[bytes, Node], bytes]
 """Gives the bytes of a node at a path: from the store, or from the disk."""
 Changes = Mapping[bytes, tuple[Node | None, Node | None]]
+
+Status = Literal["added", "deleted", "modified", "renamed", "mode", "type"]
 
 HEADER = "--- a\n+++ b\n"
 LARGEST = 32 << 20
@@ -114,7 +117,7 @@ def _is_text_change(old: Node | None, new: Node | None) -> bool:
     return kinds == {"file"} and (old.oid if old else "") != (new.oid if new else "")
 
 
-def _status(old: Node | None, new: Node | None, old_path: bytes | None) -> str:
+def _status(old: Node | None, new: Node | None, old_path: bytes | None) -> Status:
     if old is None:
         return "added"
     if new is None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from .errors import UnknownId, UsageError
 from .model import Entry, Point, SessionTree, Side, Target
 from .naming import clock, title
-from .resolve import Resolved, point_for
-from .workspace import FILES, Workspace, entry_of, point_of
+from .resolve import FILES, Resolved, point_for
+from .workspace import Workspace, entry_of, point_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,7 @@ PAUSE = 0.01
 
 
 @contextmanager
-def held(file: Path, *, who: str, wait: float = 30.0) -> Iterator[None]:
+def held(file: Path, *, who: str, wait: float = 30.0) -> Generator[None]:
     """Holds the lock `file` for the time of the block.
 
     Raises Busy, naming the holder, when it is not free within `wait` seconds.

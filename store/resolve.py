@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .catalog import Row
 from .errors import AmbiguousId, UnknownId, UsageError
 from .model import Point, SessionTree
+from .tree import Marks
 
+FILES = "files"
+"""The id of the workspace's own session: saves and guards that belong to no agent's session."""
+LONG = 7
+"""So many digits of a checkpoint's id are taken for it without looking at the ids of entries."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -40,6 +46,26 @@ def resolve(name: str, trees: Iterable[SessionTree]) -> Resolved:
         names = ", ".join(sorted(item.point or item.entry or "" for item in found)[:5])
         raise AmbiguousId(f'"{name}" could be {len(found)} things: {names}', todo="give more of the id")
     return next(iter(found))
+
+
+def quick(name: str, rows: Sequence[Row], held: Marks, root: str) -> Resolved | None:
+    """What the stored checkpoints alone answer: a long enough id, a label, a time; None when all must be asked.
+
+    Raises UnknownId for a time before the oldest checkpoint, when there is any.
+    """
+    mine = [row.stored.checkpoint for row in rows if row.stored.checkpoint.root == root]
+    if name.startswith("@") and mine:
+        moment = parse_time(name[1:], time.time()) * 10**9
+        chosen = [item for item in mine if item.time <= moment]
+    elif len(name) >= LONG:
+        chosen = [item for item in mine if item.id.startswith(name)]
+    else:
+        chosen = []
+    labelled = [item for item in mine if held.labels.get(item.id) == name]
+    chosen = chosen[-1:] if name.startswith("@") else (chosen or labelled)
+    if len(chosen) != 1:
+        return None
+    return Resolved(chosen[0].id, None, chosen[0].session or FILES)
 
 
 def _matches(built: SessionTree, name: str, whole: bool) -> set[Resolved]:

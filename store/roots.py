@@ -7,7 +7,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -67,13 +67,13 @@ class Place:
         return self.folder / "open-calls.json"
 
     @contextmanager
-    def locked(self, who: str, wait: float = 30.0) -> Iterator[None]:
+    def locked(self, who: str, wait: float = 30.0) -> Generator[None]:
         """Holds the root: no save and no restore of it runs meanwhile."""
         with held(self.folder / "lock", who=who, wait=wait):
             yield
 
     @contextmanager
-    def writing(self, who: str, wait: float = 30.0) -> Iterator[None]:
+    def writing(self, who: str, wait: float = 30.0) -> Generator[None]:
         """Holds the object store for writing."""
         with held(self.workspace / "lock", who=who, wait=wait):
             yield

@@ -175,7 +175,7 @@ def _branches(
     empty = [session for session in tails if session not in own]
     names = _Names(done)
     order = sorted(heads, key=lambda head: by_id[head].time, reverse=True)
-    active_head = _tail(talk, children) if talk in by_id and talk is not None else (order[0] if order else "")
+    active_head = _tail(talk, children) if talk is not None and talk in by_id else (order[0] if order else "")
     moved = next((act for act in reversed(done) if act.fork.get("switch")), None)
     waiting = (
         str(moved.fork["session"]) if moved and talk == moved.fork.get("head") and talk != conversation.leaf else ""

@@ -19,12 +19,10 @@ from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
 from .naming import clock, title
 from .operations import Record
+from .resolve import FILES
 from .roots import Place
 from .sides import Side
 from .transcripts import Kept
-
-FILES = "files"
-"""The id of the workspace's own session: saves and guards that belong to no agent's session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Workspace:
         self.root = roots.choose(roots.real(folder or os.getcwd()), self.home)
         roots.refuse_unsafe(self.root)
         self.lock = threading.RLock()
-        self._objects: Objects | None = None
+        self._content: Content | None = None
         self._read: dict[str, Read] = {}
         self._sessions: list[SessionInfo] = []
 
@@ -73,7 +71,10 @@ class Workspace:
     def content(self) -> Content:
         """The catalog, caught up; empty while nothing is recorded."""
         place = self.place
-        return catalog.load(place, Objects(place.git_dir)) if place is not None else Content((), ())
+        if place is None:
+            return Content((), ())
+        self._content = catalog.load(place, Objects(place.git_dir), self._content)
+        return self._content
 
     def acts(self) -> tuple[Record, ...]:
         """All operations, the oldest first."""
@@ -166,7 +167,7 @@ class Workspace:
         return grown
 
     def tree(self, session: str | None = None) -> SessionTree:
-        """The tree of a session: by id, "files", or the newest."""
+        """The tree of a session: by id, "files", or the newest; whether the folder is dirty is left unknown."""
         content = self.content()
         place = self.place
         root = place.root.id if place is not None else ""
@@ -174,14 +175,12 @@ class Workspace:
         if infos:
             read = self.conversation(infos[0])
             live = tuple(item for item in self.live() if item.session in infos[0].ids)
-            built = tree.build(read.conversation, content.rows, content.operations, read.states, root, live)
-        else:
-            built = tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
-        return replace(built, here=replace(built.here, dirty=self.dirty(content)))
+            return tree.build(read.conversation, content.rows, content.operations, read.states, root, live)
+        return tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
 
-    def dirty(self, content: Content) -> int | None:
+    def dirty(self) -> int | None:
         """How many paths differ from what was last recorded; None when nothing was."""
-        place = self.place
+        place, content = self.place, self.content()
         rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
         complete = [row for row in rows if row.stored.checkpoint.complete]
         if place is None or not complete:

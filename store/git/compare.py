@@ -6,7 +6,6 @@ All diffs come from libgit2; only tree parts that differ are read.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 import pygit2
 from pygit2.enums import DiffFind, DiffOption
@@ -48,12 +47,10 @@ def tree_changes(
             if before == after:
                 continue
             path = base + name
-            old_tree = before is not None and before[0] == FOLDER
-            new_tree = after is not None and after[0] == FOLDER
+            old_tree = before[1] if before is not None and before[0] == FOLDER else None
+            new_tree = after[1] if after is not None and after[0] == FOLDER else None
             if old_tree or new_tree:
-                pending.append(
-                    (path + b"/", before[1] if old_tree else EMPTY_TREE, after[1] if new_tree else EMPTY_TREE)
-                )
+                pending.append((path + b"/", old_tree or EMPTY_TREE, new_tree or EMPTY_TREE))
             if (before is not None and not old_tree) or (after is not None and not new_tree):
                 yield path, None if old_tree else before, None if new_tree else after
 
@@ -61,7 +58,7 @@ def tree_changes(
 def _entries(objects: Objects, tree: str) -> dict[bytes, tuple[int, str]]:
     if tree == EMPTY_TREE:
         return {}
-    return {entry.raw_name: (int(entry.filemode), str(entry.id)) for entry in objects.tree(tree)}
+    return {entry.raw_name or b"": (int(entry.filemode), str(entry.id)) for entry in objects.tree(tree)}
 
 
 def _modes_only(
@@ -152,7 +149,7 @@ def hunks(old: bytes, new: bytes, context: int = 3, ignore_space: bool = False) 
 
 def renames(objects: Objects, left: str, right: str) -> dict[bytes, bytes]:
     """New path → old path of the files that moved between two trees, by git's similarity rule."""
-    found = cast(pygit2.Diff, objects.tree(left).diff_to_tree(objects.tree(right)))
+    found = objects.tree(left).diff_to_tree(objects.tree(right))
     found.find_similar(flags=DiffFind.FIND_RENAMES)
     return {delta.new_file.raw_path: delta.old_file.raw_path for delta in found.deltas if delta.status_char() == "R"}
 

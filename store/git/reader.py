@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import pygit2
 from pygit2.enums import ConfigLevel
@@ -168,7 +168,7 @@ class Objects:
         while pending:
             base, here = pending.pop()
             for entry in here:
-                path = base + entry.raw_name
+                path = base + (entry.raw_name or b"")
                 if entry.filemode == 0o040000:
                     pending.append((path + b"/", cast(pygit2.Tree, entry)))
                 else:
@@ -190,7 +190,8 @@ class Objects:
         except KeyError:
             raise StoreDamaged(f"{name} is missing", path=where, todo="forkpoint verify") from None
 
-    def _object(self, oid: str) -> pygit2.Object:
+    def _object(self, oid: str) -> Any:
+        # Any: pygit2's stubs do not say that commits, trees and blobs are objects.
         try:
             return self.repository[oid]
         except (KeyError, ValueError, pygit2.GitError):

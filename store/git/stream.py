@@ -10,8 +10,9 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 from ..errors import GitFailed
 from .process import command, failure, start
@@ -93,10 +94,9 @@ class Stream:
         """Ends the stream and waits until pack and refs are on the disk; raises StoreUnwritable or GitFailed."""
         self._write(b"done\n")
         try:
-            output, complaint = self._process.communicate()
+            _, complaint = self._process.communicate()
         except BrokenPipeError:
             self._fail()
-        del output
         if self._process.returncode != 0:
             raise failure("fast-import", complaint, self._process.returncode)
 
@@ -117,11 +117,9 @@ class Stream:
         except BrokenPipeError:
             self._fail()
 
-    def _fail(self) -> None:
-        try:
+    def _fail(self) -> NoReturn:
+        with suppress(BrokenPipeError):
             self._out.close()
-        except BrokenPipeError:
-            pass
         self._process.stdin = None
         try:
             _, complaint = self._process.communicate(timeout=10)
