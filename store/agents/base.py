@@ -40,6 +40,8 @@ class FileState:
     """Path of the backup that holds the bytes; "" when absent."""
     mode: int = 0o644
     """Permission bits that the backup was given."""
+    inferred: bool = False
+    """Concluded from later evidence: the first backup of a path that was not tracked yet at that moment (rule 16)."""
 
 
 @dataclass(frozen=True, slots=True)

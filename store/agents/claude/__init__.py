@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from ...model import Block, Conversation, Entry, SessionInfo
-    from ..base import Source
+    from ..base import Evidence, PartialState, Source
 
 NAME = "claude"
 TITLE = "Claude Code"
@@ -55,3 +55,17 @@ def facts(entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> d
     from .detail import facts
 
     return facts(entry, open_file)
+
+
+def file_states(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> list[PartialState]:
+    """States of files from Claude's own backups, one for each prompt that has any, the oldest first."""
+    from .history import file_states
+
+    return file_states(conversation, root, sources)
+
+
+def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> Evidence:
+    """What the session's own records prove about the files of a root."""
+    from .history import evidence
+
+    return evidence(conversation, root, sources)
