@@ -142,7 +142,7 @@ class Run:
 
     def outcome(self, done: Sequence[bytes], changed: Mapping[bytes, tuple[Node | None, Node | None]]) -> Outcome:
         """What became of each path."""
-        return Outcome(tuple(done), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), changed)
+        return Outcome(tuple(sorted(done)), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), changed)
 
     def _name(self, where: dict[bytes, str], path: bytes, why: str) -> None:
         """Says once what became of a path: the first trouble counts."""

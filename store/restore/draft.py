@@ -25,6 +25,7 @@ class Row:
     """What a plan says of one path."""
 
     pair: Pair
+    """An inventory names the row when the pair is listed."""
     place: Literal["restored", "kept", "conflicts", "failed"]
     why: str
     act: bool = False
@@ -40,11 +41,6 @@ class Row:
     def final(self) -> Node | None:
         """What will stand there."""
         return self.after if self.act else self.pair.now
-
-    @property
-    def is_named(self) -> bool:
-        """Whether an inventory names it: a folder that only comes and goes with its files is named when it fails to."""
-        return self.pair.listed or self.place == "failed"
 
     def block(self, why: str) -> None:
         """Leaves the path as it is after all."""

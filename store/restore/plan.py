@@ -66,7 +66,7 @@ def plan(
         for path, row in rows.items()
         if row.act
     }
-    named = {path: row for path, row in sorted(rows.items()) if row.is_named}
+    named = {path: row for path, row in sorted(rows.items()) if row.pair.listed}
     shown = {path: _shown(path, row, count) for path, row in named.items()}
 
     def those(place: str) -> tuple[PathChange, ...]:

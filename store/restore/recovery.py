@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ..git.stream import blob_id
 from ..states import Node
 from .apply import Outcome, Run, chained, in_words, sync
 from .below import GONE, Sight, look_in, opened_parent, opened_root
@@ -20,6 +21,7 @@ from .paths import refused, spare_name
 from .rename import CannotExchange, exchange, move
 from .swap import TAKEN, came_out
 
+NO_BYTES = blob_id(b"")
 STRANGE = "it is neither what it was nor what the restore writes"
 
 
@@ -83,7 +85,7 @@ def _go_on(run: Run, finish: bool) -> None:
 def _shut_again(run: Run) -> None:
     """Gives folders that were opened up their mode back where what was to follow did not happen."""
     changes = run.journal.changes
-    for path, numbers in chained(changes).items():
+    for numbers in chained(changes).values():
         position = _position(run.sight, [changes[number] for number in numbers])
         if position and position < len(numbers):
             run.step(numbers[position - 1], _reversed(changes[numbers[position - 1]]))
@@ -140,17 +142,22 @@ def _settle(run: Run, number: int, change: Change) -> None:
 def _cleared(place: Place, spare: bytes, change: Change) -> bool:
     """Puts back, or removes, what stands under a spare name; False when neither can be done without a loss."""
     found = came_out(place, spare)
-    standing = look_in(place.folder, place.name)
-    ours = found in (change.before, change.after)
     if found is None:
         return False
-    if standing is None and (found == change.before or not ours):
+    standing = look_in(place.folder, place.name)
+    ours = found in (change.before, change.after)
+    if standing is None and (not ours or _is_only_copy(place, spare, found, change)):
         return _moved(place, spare)
-    if ours and discard(place, spare):
+    if (ours or found.oid == NO_BYTES) and discard(place, spare):
         return True
     if standing != change.after or not _exchanged(place, spare):
         return False
     return came_out(place, spare) == change.after and discard(place, spare)
+
+
+def _is_only_copy(place: Place, spare: bytes, found: Node, change: Change) -> bool:
+    """Whether it was us who took the path away: it came out, and nothing had gone in or was to go in."""
+    return spare == place.old or (change.after is None and found == change.before)
 
 
 def _moved(place: Place, spare: bytes) -> bool:

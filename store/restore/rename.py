@@ -1,7 +1,8 @@
 """Renaming inside one folder in the two ways that lose nothing: exchanging two names, and never replacing.
 
 Linux has renameat2(2), macOS renameatx_np(2); both are reached through ctypes. Where the system or the file system
-offers neither, `exchange` says so and `move` falls back to a hard link, which replaces nothing either.
+offers neither, `exchange` says so and `move` falls back to a hard link, which replaces nothing either, or takes the
+name with an empty file first.
 """
 
 from __future__ import annotations
@@ -36,24 +37,31 @@ def move(folder: int, old: bytes, new: bytes) -> None:
 
 def _move_by_link(folder: int, old: bytes, new: bytes) -> None:
     if stat.S_ISDIR(os.lstat(old, dir_fd=folder).st_mode):
-        _move_over_placeholder(folder, old, new, is_folder=True)
+        _move_folder(folder, old, new)
         return
     try:
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        _move_over_placeholder(folder, old, new, is_folder=False)
+        _move_over_placeholder(folder, old, new)
     else:
         os.unlink(old, dir_fd=folder)
 
 
-def _move_over_placeholder(folder: int, old: bytes, new: bytes, is_folder: bool) -> None:
-    """Takes the name with something empty first, so that only that is replaced."""
-    if is_folder:
-        os.mkdir(new, 0o700, dir_fd=folder)
+def _move_folder(folder: int, old: bytes, new: bytes) -> None:
+    """A folder's rename replaces an empty folder at most, so that looking first is enough."""
+    try:
+        os.lstat(new, dir_fd=folder)
+    except FileNotFoundError:
+        os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
     else:
-        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(new))
+
+
+def _move_over_placeholder(folder: int, old: bytes, new: bytes) -> None:
+    """Takes the name with an empty file first, so that only that is replaced."""
+    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
     os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
 

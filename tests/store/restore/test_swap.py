@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.errors import Refused, StoreDamaged
-from forkpoint.store.restore import rename, swap
+from forkpoint.store.restore import swap
 from forkpoint.store.restore.below import opened_root
 from forkpoint.store.restore.change import Change
 from forkpoint.store.restore.swap import Changed, Swapper
@@ -33,25 +33,6 @@ KINDS = {
 ODD = [b"new\nline", b'quo"te', b"\xff\xfe", b"-rf", b"trailing ", b"tab\t", b"back\\slash", b"\xc3\xa9", b"x" * 255]
 
 
-@pytest.fixture(params=["exchange", "moves", "placeholder"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the file system offers: exchanging names, hard links, or neither."""
-
-    def no_link(*_: object, **__: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    if request.param != "exchange":
-        monkeypatch.setattr(rename, "_system_call", lambda: None)
-    if request.param == "placeholder":
-        monkeypatch.setattr(os, "link", no_link)
-    return request.param
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "project"
-
-
 def carry(
     root: Path, path: bytes, before: Thing | None, after: Thing | None, *, store: Tree | None = None, number: int = 0
 ) -> bool:
@@ -67,7 +48,7 @@ def tree(**things: Thing | None) -> dict[bytes, Thing]:
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize(("before", "after"), permutations(KINDS, 2))
+@pytest.mark.parametrize(("before", "after"), list(permutations(KINDS, 2)))
 def test_every_kind_turns_into_every_other(root: Path, before: str, after: str) -> None:
     lay(root, tree(path=KINDS[before], beside=file("left alone\n")))
     carry(root, b"path", KINDS[before], KINDS[after])
@@ -135,9 +116,9 @@ def test_a_path_that_appeared_is_not_overwritten(root: Path, present: Thing, aft
 class Meddler:
     """Changes the path at the last moment: after it was looked at, before it is taken."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, when: str, act: Callable[[], None]) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, when: str, act: Callable[[], object]) -> None:
         real = getattr(swap, when)
-        self.pending: Callable[[], None] | None = act
+        self.pending: Callable[[], object] | None = act
 
         def meddled(*arguments: object) -> None:
             if self.pending:
