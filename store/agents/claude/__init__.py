@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from ...model import Block, Conversation, Entry, SessionInfo
+    from ...model import Block, Conversation, Entry, Live, SessionInfo
     from ..base import Evidence, PartialState, Source
 
 NAME = "claude"
@@ -69,3 +69,10 @@ def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | 
     from .history import evidence
 
     return evidence(conversation, root, sources)
+
+
+def live(root: str) -> list[Live]:
+    """Processes of Claude Code that are at work in the root or under it now."""
+    from .running import live
+
+    return live(root)
