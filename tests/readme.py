@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from forkpoint.tui.actions import key_table
 from forkpoint.tui.commands.program import COMMANDS, program
 
 EVERYWHERE = ("folder", "json", "yes")
@@ -44,7 +45,7 @@ def _option(option: click.Option, context: click.Context) -> str:
 
 def generated(text: str) -> str:
     """The README with its generated parts as they should be."""
-    for name, content in {"commands": command_table()}.items():
+    for name, content in {"commands": command_table(), "keys": key_table().rstrip("\n")}.items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         assert pattern.search(text), f"README.md has no place for {name}"
         text = pattern.sub(lambda found, content=content: f"{found[1]}{content}\n{found[2]}", text)

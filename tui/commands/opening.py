@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from ...store.errors import UsageError
 from .call import Call, command
 from .log import show_tree
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 
 def open_app(call: Call) -> int:
@@ -18,8 +29,30 @@ def open_app(call: Call) -> int:
         return 0
     from ..app import ForkpointApp
 
-    ForkpointApp(call.store()).run()
-    return 0
+    app = ForkpointApp(call.store())
+    with _leaving_in_order(app):
+        app.run()
+    return app.return_code or 0
+
+
+@contextmanager
+def _leaving_in_order(app: App[None]) -> Iterator[None]:
+    """Lets the app give the terminal back when the process is told to end."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        leave = partial(app.exit, return_code=128 + number)
+        try:
+            # The loop may be asleep: only this way of calling wakes it.
+            asyncio.get_running_loop().call_soon_threadsafe(leave)
+        except RuntimeError:
+            sys.exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @command("demo")
