@@ -1,0 +1,75 @@
+"""Real agents. A test here that takes an agent's fixture is counted, whether it ran or not."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab import claude_code, script, terminal
+from tests.lab.claude_code import ClaudeCode
+from tests.lab.stub_llm import Stub
+
+_ENV = dict(os.environ)
+"""As it was before any test cut itself off from it."""
+
+_RAN: Counter[str] = Counter()
+_SKIPPED: Counter[str] = Counter()
+_REASONS: dict[str, None] = {}
+
+
+@pytest.fixture(scope="session")
+def claude_program() -> Path:
+    """Claude Code, installed if need be."""
+    program, why = claude_code.install(claude_code.cache_folder(_ENV))
+    if program is None:
+        pytest.skip(f"Claude Code: {why}")
+    return program
+
+
+@pytest.fixture
+def claude(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClaudeCode]:
+    """Claude Code in a small project, its model played by the stub, without hooks."""
+    folder = Path(os.path.realpath(tmp_path_factory.mktemp("claude")))
+    project = folder / "shop"
+    script.seed(project)
+    with Stub(script.turns(project)) as stub:
+        agent = ClaudeCode(claude_program, folder, project, stub)
+        agent.prepare()
+        yield agent
+
+
+@pytest.fixture
+def screens() -> None:
+    """Skips where no terminal can be made."""
+    if why := terminal.missing():
+        pytest.skip(why)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Counts the tests of a real agent; `.ci/run` reads the counts from the file that it names."""
+    report = yield
+    if "claude" in getattr(item, "fixturenames", ()):
+        if report.when == "call" and not report.skipped:
+            _count("claude", "ran")
+        elif report.skipped:
+            _count("claude", "skipped")
+            _REASONS[str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)] = None
+    return report
+
+
+def _count(agent: str, what: str) -> None:
+    (_RAN if what == "ran" else _SKIPPED)[agent] += 1
+    if file := _ENV.get("FORKPOINT_TEST_REPORT"):
+        with open(file, "a") as report:
+            report.write(f"{agent} {what}\n")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _RAN or _SKIPPED:
+        why = f" ({'; '.join(_REASONS)})" if _REASONS else ""
+        terminalreporter.write_line(f"real agents: {_RAN.total()} ran, {_SKIPPED.total()} skipped{why}")

@@ -1,0 +1,168 @@
+"""The real Claude Code: installed once into a cache, then run against the stub in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .stub_llm import Json, Stub
+from .terminal import Terminal
+
+VERSION = "2.1.332"
+"""The version must be named: without one, npm picks the last one that the installed node can run, though the program
+needs no node."""
+
+
+def cache_folder(env: dict[str, str]) -> Path:
+    """Where agents are installed: $FORKPOINT_AGENTS, else a folder of the person's cache."""
+    chosen = env.get("FORKPOINT_AGENTS")
+    if chosen:
+        return Path(chosen)
+    return Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME", "/tmp")) / ".cache") / "forkpoint-agents"
+
+
+def install(cache: Path) -> tuple[Path | None, str]:
+    """The program, installed with npm when it is not there yet; or None and why it cannot be had."""
+    folder = cache / f"claude-code-{VERSION}"
+    if (found := _program(folder)) is not None:
+        return found, ""
+    npm = shutil.which("npm")
+    if npm is None:
+        return None, "npm is not installed"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [
+        npm,
+        "install",
+        "--prefix",
+        str(folder),
+        "--no-audit",
+        "--no-fund",
+        f"@anthropic-ai/claude-code@{VERSION}",
+    ]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    except subprocess.TimeoutExpired:
+        return None, "npm did not answer in time"
+    found = _program(folder)
+    if found is None:
+        lines = [line for line in (done.stderr + done.stdout).splitlines() if "code" in line.lower()]
+        return None, f"npm could not install it ({lines[0].strip() if lines else done.returncode})"
+    return found, ""
+
+
+def _program(folder: Path) -> Path | None:
+    """The native program of this system, if it is there and runs."""
+    for candidate in sorted(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude")):
+        try:
+            done = subprocess.run([candidate, "--version"], capture_output=True, text=True, timeout=60, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if VERSION in done.stdout:
+            return candidate
+    return None
+
+
+@dataclass
+class ClaudeCode:
+    """Claude Code in a project, with a home, a model and a store of the test's own."""
+
+    program: Path
+    folder: Path
+    """Everything of this test is in it."""
+    project: Path
+    stub: Stub
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "home" / ".claude"
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "store"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The whole environment of agent, hooks and commands: no real key, no traffic but to the stub."""
+        temporary = self.folder / "tmp"
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder / "home"),
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "TMPDIR": str(temporary),
+            "FORKPOINT_HOME": str(self.store),
+            "ANTHROPIC_BASE_URL": self.stub.url,
+            "ANTHROPIC_API_KEY": "test",
+            "CLAUDE_CONFIG_DIR": str(self.config),
+            "CLAUDE_CODE_TMPDIR": str(temporary),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "IS_SANDBOX": "1",  # lets root skip permissions
+            **self.extra,
+        }
+
+    def prepare(self) -> None:
+        """What keeps the agent from asking about themes, trust and keys when it starts."""
+        self.config.mkdir(parents=True)
+        (self.folder / "tmp").mkdir()
+        settings = {"skipDangerousModePermissionPrompt": True, "theme": "dark"}
+        (self.config / "settings.json").write_text(json.dumps(settings, indent=2))
+        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "bypassPermissionsModeAccepted": True,
+            "customApiKeyResponses": {"approved": ["test"], "rejected": []},
+            "projects": {str(self.project): trusted},
+        }
+        (self.config / ".claude.json").write_text(json.dumps(state))
+
+    def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> Json:
+        """One turn in print mode; gives the agent's own summary of it."""
+        command = [*self._command(), "-p", prompt, "--output-format", "json", *options]
+        done = subprocess.run(
+            command,
+            cwd=cwd or self.project,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            raise AssertionError(f"Claude Code gave {done.returncode}: {done.stdout}{done.stderr}") from None
+
+    def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
+        """One turn in print mode, not waited for."""
+        command = [*self._command(), "-p", prompt, *options]
+        return subprocess.Popen(
+            command, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+
+    def screen(self, *options: str) -> Terminal:
+        """The agent's own screen, ready for a prompt."""
+        terminal = Terminal([*self._command(), *options], cwd=self.project, env=self.env)
+        terminal.see("bypass permissions on")
+        return terminal
+
+    def transcripts(self) -> list[Path]:
+        """The session files of the project."""
+        name = re.sub(r"[^a-zA-Z0-9]", "-", str(self.project))
+        return sorted((self.config / "projects" / name).glob("*.jsonl"))
+
+    def _command(self) -> Sequence[str]:
+        return [str(self.program), "--dangerously-skip-permissions"]

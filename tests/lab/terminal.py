@@ -1,0 +1,81 @@
+"""Programs in a terminal of their own (tmux), driven by keys and read as a person reads the screen."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def missing() -> str:
+    """Why no terminal can be made here; "" when it can."""
+    return "" if shutil.which("tmux") else "tmux is not installed"
+
+
+def wait_until(answer: Callable[[], T], what: str, seconds: float = 40.0) -> T:
+    """The first true answer of a function that is asked again and again."""
+    end = time.monotonic() + seconds
+    while True:
+        found = answer()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds:g} s: {what}")
+        time.sleep(0.05)
+
+
+class Terminal:
+    """One program in one terminal."""
+
+    def __init__(
+        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 140, lines: int = 50
+    ) -> None:
+        self._server = f"forkpoint-{uuid.uuid4().hex[:12]}"
+        clean = ["env", "-i", *(f"{name}={value}" for name, value in env.items()), *command]
+        size = ["-x", str(columns), "-y", str(lines)]
+        # Kept after its end, so that the last words of a program that ends early can be read.
+        self._tmux("-f", os.devnull, "new-session", "-d", *size, "-c", str(cwd), f"{shlex.join(clean)}; sleep 600")
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["tmux", "-L", self._server, "kill-server"], capture_output=True, check=False)
+
+    def text(self) -> str:
+        """What the screen shows."""
+        return self._tmux("capture-pane", "-p")
+
+    def press(self, *keys: str) -> None:
+        """Presses keys by tmux's names: Enter, Escape, Up, C-u …"""
+        self._tmux("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        """Types characters."""
+        self._tmux("send-keys", "-l", "--", text)
+
+    def see(self, pattern: str, seconds: float = 40.0) -> str:
+        """Waits until the screen shows what matches; gives the screen."""
+        try:
+            return wait_until(lambda: self._shows(pattern), pattern, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.text()}") from None
+
+    def _shows(self, pattern: str) -> str:
+        shown = self.text()
+        return shown if re.search(pattern, shown, re.MULTILINE) else ""
+
+    def _tmux(self, *arguments: str) -> str:
+        done = subprocess.run(["tmux", "-L", self._server, *arguments], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"tmux {arguments[0]}: {done.stderr.strip()}")
+        return done.stdout
