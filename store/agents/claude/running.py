@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import Any
+from typing import Any, cast
 
 from ...model import Live
 from .places import AGENT, config_home, is_under
@@ -77,7 +77,7 @@ def _is_here(told: dict[str, Any]) -> bool:
 def _read(file: str) -> dict[str, Any]:
     try:
         with open(file, "rb") as opened:
-            found = json.loads(opened.read())
+            found: object = json.loads(opened.read())
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
