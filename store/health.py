@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import agents, operations, points, transcripts
+from . import agents, operations, points, transcripts, trouble
 from .errors import ForkpointError, StoreDamaged
 from .git import process
 from .git.reader import Objects
 from .git.stream import EMPTY_TREE
 from .model import Live, Point
-from .roots import Place
 
 if TYPE_CHECKING:
     from .workspace import Workspace
@@ -52,8 +50,8 @@ class Status:
 
 
 def installed(root: str) -> tuple[str, ...]:
-    """Agents whose hooks are installed for a root."""
-    return tuple(name for name in agents.names() if agents.get(name).installed(root))
+    """Agents whose hooks are installed for a root, and work."""
+    return tuple(name for name in agents.names() if not agents.get(name).hooks_problem(root))
 
 
 def status(workspace: Workspace) -> Status:
@@ -77,14 +75,12 @@ def status(workspace: Workspace) -> Status:
             files=checkpoint.files,
             text=checkpoint.text,
         )
-    trouble = _trouble(place)
-    why = trouble or (
-        f"hooks of {', '.join(hooked)}" if hooked else "no agent's hooks are installed: forkpoint install"
-    )
+    cause = _trouble(workspace)
+    why = cause or (f"hooks of {', '.join(hooked)}" if hooked else "no agent's hooks are installed: forkpoint install")
     interrupted = "a restore was interrupted: forkpoint recover" if place and place.journal_file.exists() else ""
     return Status(
         workspace.root,
-        bool(hooked) and not trouble,
+        bool(hooked) and not cause,
         why,
         hooked,
         last,
@@ -95,15 +91,9 @@ def status(workspace: Workspace) -> Status:
     )
 
 
-def _trouble(place: Place | None) -> str:
+def _trouble(workspace: Workspace) -> str:
     """The cause that a hook wrote down when it could not record, if it still stands."""
-    if place is None:
-        return ""
-    try:
-        note = json.loads((place.folder / "trouble.json").read_bytes())
-        return str(note.get("cause", "")) if note else ""
-    except (OSError, ValueError, AttributeError):
-        return ""
+    return next((item.cause for item in trouble.open_troubles(workspace.home, workspace.root)), "")
 
 
 def size_of(folder: Path) -> int:
@@ -129,13 +119,13 @@ def doctor(workspace: Workspace) -> list[Finding]:
     for name in agents.names():
         module = agents.get(name)
         if module.detect():
-            there = module.installed(workspace.root)
-            todo = "" if there else f"forkpoint install {name}"
-            found.append(Finding(there, f"{module.TITLE}: hooks {'installed' if there else 'not installed'}", todo))
-    trouble = _trouble(workspace.place)
-    if trouble:
+            problem = module.hooks_problem(workspace.root)
+            todo = f"forkpoint install {name}" if problem else ""
+            found.append(Finding(not problem, f"{module.TITLE}: hooks {problem or 'installed'}", todo))
+    cause = _trouble(workspace)
+    if cause:
         found.append(
-            Finding(False, f"the last hook could not record: {trouble}", "mend the cause; the next hook tries again")
+            Finding(False, f"the last hook could not record: {cause}", "mend the cause; the next hook tries again")
         )
     place = workspace.place
     if place is not None and place.journal_file.exists():

@@ -184,3 +184,7 @@ class Agent(Protocol):
     def live(self, root: str) -> list[Live]:
         """Processes of this agent that are at work in the root or under it now."""
         ...
+
+    def hooks_problem(self, root: str) -> str:
+        """Why its hooks do not tell us what it does in a root ("not installed" …), in words; "" when they do."""
+        ...

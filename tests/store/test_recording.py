@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forkpoint.store import calls, capture, points, recording, roots, trouble
@@ -34,7 +35,7 @@ class Agent:
     cwd: str = ""
     prompts: int = 0
 
-    def tell(self, name: str, *, budget: float = 30.0, **fields: object) -> str:
+    def tell(self, name: str, *, budget: float = 30.0, **fields: Any) -> str:
         """Runs the hook of an event; gives what it answers."""
         payload = {
             "session_id": self.session,
@@ -54,14 +55,14 @@ class Agent:
         self.prompts += 1
         return self.tell("UserPromptSubmit", prompt=prompt)
 
-    def begins(self, tool: str, call: str, **fields: object) -> None:
+    def begins(self, tool: str, call: str, **fields: Any) -> None:
         self.tell("PreToolUse", tool_name=tool, tool_use_id=call, tool_input={}, **fields)
 
-    def ends(self, tool: str, call: str, *, failed: bool = False, **fields: object) -> None:
+    def ends(self, tool: str, call: str, *, failed: bool = False, **fields: Any) -> None:
         name = "PostToolUseFailure" if failed else "PostToolUse"
         self.tell(name, tool_name=tool, tool_use_id=call, tool_input={}, **fields)
 
-    def does(self, tool: str, call: str, work: Callable[[], object], **fields: object) -> None:
+    def does(self, tool: str, call: str, work: Callable[[], object], **fields: Any) -> None:
         self.begins(tool, call, **fields)
         work()
         self.ends(tool, call, **fields)

@@ -76,3 +76,10 @@ def live(root: str) -> list[Live]:
     from .running import live
 
     return live(root)
+
+
+def hooks_problem(root: str) -> str:
+    """Why its hooks do not tell us what it does in a root, in words; "" when they do."""
+    from .settings import hooks_problem
+
+    return hooks_problem(root)

@@ -132,6 +132,25 @@ def installed(root: str | os.PathLike[str], env: Mapping[str, str] = os.environ)
     return tuple(found)
 
 
+def hooks_problem(root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> str:
+    """Why Claude Code does not tell us what it does in a root, in words; "" when it does."""
+    found = installed(root, env)
+    if not found:
+        return "not installed"
+    problems = [_problem_of(one) for one in found]
+    return "" if "" in problems else problems[0]
+
+
+def _problem_of(found: Installed) -> str:
+    if found.disabled:
+        return f"switched off (disableAllHooks in {found.file})"
+    if not os.access(found.executable, os.X_OK):
+        return f"installed, but their program is gone ({found.executable})"
+    if found.missing:
+        return f"incomplete, there is none for {', '.join(found.missing)} ({found.file})"
+    return ""
+
+
 def plan_install(file: str, executable: str) -> Change:
     """What `install` would do to this file."""
     if not os.path.isabs(executable):

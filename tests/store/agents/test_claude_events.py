@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from forkpoint.store.agents.claude import events
@@ -23,12 +24,12 @@ COMMON = {
 ENV = {"CLAUDE_PROJECT_DIR": "/work/shop", "CLAUDE_PID": "4711"}
 
 
-def event(name: str, env: dict[str, str] | None = None, **fields: object) -> HookEvent:
+def event(name: str, env: dict[str, str] | None = None, **fields: Any) -> HookEvent:
     payload = {**COMMON, "hook_event_name": name, **fields}
     return events.parse(json.dumps(payload).encode(), ENV if env is None else env)
 
 
-def step(name: str, **fields: object) -> Step:
+def step(name: str, **fields: Any) -> Step:
     return events.step(event(name, **fields))
 
 

@@ -382,6 +382,23 @@ def test_what_is_installed_can_be_asked(project: Path, home: dict[str, str]) -> 
     assert claude.installed(project, home) == (claude.Installed(file, FORKPOINT, ("Stop",), disabled=True),)
 
 
+def test_why_hooks_tell_nothing_is_said_in_words(project: Path, home: dict[str, str], tmp_path: Path) -> None:
+    assert claude.hooks_problem(project, home) == "not installed"
+    install(project, home, everywhere=False)
+    assert claude.hooks_problem(project, home) == f"installed, but their program is gone ({FORKPOINT})"
+    executable = program(tmp_path, "#!/bin/sh\n")
+    claude.install(everywhere=True, root=project, executable=executable, backups=tmp_path / "b", env=home)
+    assert claude.hooks_problem(project, home) == ""
+    uninstall(project, home, everywhere=False)
+    file = Path(claude.settings_file(everywhere=True, root=project, env=home))
+    data = json.loads(file.read_text())
+    del data["hooks"]["Stop"]
+    file.write_text(json.dumps(data))
+    assert claude.hooks_problem(project, home) == f"incomplete, there is none for Stop ({file})"
+    file.write_text(json.dumps({**data, "disableAllHooks": True}))
+    assert claude.hooks_problem(project, home) == f"switched off (disableAllHooks in {file})"
+
+
 # --- the shell line --------------------------------------------------------------------------------------------------
 
 
