@@ -66,6 +66,12 @@ class Store:
         return self._workspace.home
 
     @property
+    def interrupted(self) -> bool:
+        """Whether a restore was interrupted here and has to be recovered first."""
+        place = self._workspace.place
+        return place is not None and restoring.interrupted(place) is not None
+
+    @property
     def exists(self) -> bool:
         """Whether anything was recorded for this root."""
         return self._workspace.place is not None

@@ -66,6 +66,11 @@ class Taken:
     uncaptured: Mapping[str, str]
     checkpoint: Checkpoint | None = None
 
+    @property
+    def time(self) -> int:
+        """When a new checkpoint was made, in nanoseconds; 0 when none was."""
+        return self.checkpoint.time if self.checkpoint else 0
+
 
 def take(
     place: Place,

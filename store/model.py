@@ -286,6 +286,8 @@ class Inventory:
     uncaptured: int = 0
     note: str = ""
     """One sentence that must be read first, or ""."""
+    failed: tuple[PathChange, ...] = ()
+    """Refused, or impossible on this file system: known before the start."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from . import operations
 from .catalog import Row
@@ -13,12 +14,17 @@ from .operations import Record
 from .points import Checkpoint
 from .restore.scope import Transition
 
+FAMILY = "family"
+"""Stands for the sessions of one conversation: a fork goes on with what the first one did."""
+
 _compared: dict[tuple[str, ...], Nodes] = {}
 """Differences of two stored checkpoints, by the ids of their parts: they never change."""
 
 
-def of_root(objects: Objects, rows: Sequence[Row], acts: Sequence[Record], root: str) -> list[Transition]:
-    """The transitions of a root, the oldest first.
+def of_root(
+    objects: Objects, rows: Sequence[Row], acts: Sequence[Record], root: str, family: Sequence[str] = ()
+) -> list[Transition]:
+    """The transitions of a root, the oldest first; the sessions of `family` are one and are called FAMILY.
 
     A change inside of a bracketed call is that call's step, unless another session had a call open meanwhile: then
     only what the call's own input names is. Everything that was found between calls is somebody else's, or unsure.
@@ -41,7 +47,7 @@ def of_root(objects: Objects, rows: Sequence[Row], acts: Sequence[Record], root:
         previous, overlay = item, {}
     for act in moved:
         _restored(act, found)
-    return found
+    return [replace(item, session=FAMILY) if item.session in family else item for item in found] if family else found
 
 
 def _restored(act: Record, found: list[Transition]) -> Nodes:

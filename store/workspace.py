@@ -218,11 +218,18 @@ class Workspace:
         name = self.name(point, built)
         if stored is not None:
             return sides.of_checkpoint(self.objects(), stored, name)
+        found = self.partial(point)
+        if found is not None:
+            return sides.of_backups(found[1], name)
+        raise UnknownId(f'there is no checkpoint "{point}"', todo="forkpoint log lists them")
+
+    def partial(self, point: str) -> tuple[str, PartialState] | None:
+        """A state that only an agent's own backups know, with the agent's name."""
         for read in self._read.values():
             for state in read.states:
                 if state.id == point:
-                    return sides.of_backups(state, name)
-        raise UnknownId(f'there is no checkpoint "{point}"', todo="forkpoint log lists them")
+                    return read.conversation.info.agent, state
+        return None
 
     def name(self, point: str, built: SessionTree | None) -> str:
         """A point in words with its clock time."""

@@ -1,0 +1,412 @@
+"""A restore from end to end: plan → inventory → guard → apply → verify → close the journal → operation (rule 3)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from . import agents, capture, diff, forking, imports, live, operations, timeline
+from .agents.base import Evidence
+from .capture import Wanted
+from .errors import Busy, Refused, UsageError
+from .forking import ForkPlan
+from .git.compare import Nodes, merge
+from .goal import Goal, leaving
+from .health import Finding
+from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
+from .operations import Record
+from .restore import apply, journal
+from .restore.coverage import Coverage, Pair, differences
+from .restore.plan import Plan
+from .restore.plan import plan as plan_paths
+from .restore.recovery import finish_or_roll_back
+from .restore.scope import Decision, decide
+from .roots import Place, places
+from .sides import Side
+from .states import Node, State
+from .workspace import Workspace
+
+NOTHING = Plan((), (), (), (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePlan:
+    """What was shown, and all that is needed to carry exactly that out."""
+
+    goal: Goal
+    inventory: Inventory
+    plan: Plan
+    then: Side | None
+    fork: ForkPlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Two sides of a root and what differs between them."""
+
+    then: Side
+    now: Side
+    pairs: Mapping[bytes, Pair]
+
+
+def plan(
+    workspace: Workspace,
+    goal: Goal,
+    scope: Scope,
+    everything: bool = False,
+    paths: Sequence[bytes] = (),
+    choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
+) -> RestorePlan:
+    """Looks at the folder and says what going back would do. Raises UsageError, Refused."""
+    if scope in ("conversation", "both") and not goal.talks:
+        raise UsageError("this checkpoint belongs to no conversation", todo="restore its files: --files")
+    files, found = None, NOTHING
+    if scope in ("files", "both"):
+        goal.need_point()
+        files = _files(workspace, goal)
+        found = _paths(workspace, goal, files, everything, paths, choices)
+    fork = forking.plan(workspace, goal) if scope in ("conversation", "both") else None
+    inventory = Inventory(
+        target=goal.target(),
+        scope=scope,
+        everything=everything,
+        restored=found.restored,
+        kept=found.kept,
+        conflicts=found.conflicts,
+        discarded=_discarded(goal, found, scope),
+        live=live.at_work(workspace),
+        uncaptured=len(files.then.uncaptured or ()) if files else 0,
+        note=_note(goal, scope, fork),
+        failed=found.failed,
+    )
+    return RestorePlan(goal, inventory, found, files.then if files else None, fork)
+
+
+def _files(workspace: Workspace, goal: Goal) -> Files:
+    then = workspace.side(goal.need_point(), goal.built)
+    place = workspace.adopted()
+    with place.locked("look"):
+        now = workspace.now(place)
+    return Files(then, now, differences(then.state, coverage(then), now.state, coverage(now)))
+
+
+def coverage(side: Side) -> Coverage:
+    """What a side can speak of, for the plan."""
+    known = side.known if side.known is not None else frozenset[bytes]()
+    return Coverage(side.known is None, known, side.uncaptured or {}, side.ignores, side.moving)
+
+
+def _paths(
+    workspace: Workspace,
+    goal: Goal,
+    files: Files,
+    everything: bool,
+    paths: Sequence[bytes],
+    choices: Mapping[bytes, OnConflict] | OnConflict,
+) -> Plan:
+    place = workspace.need_place()
+    content = workspace.content()
+    told = _evidence(workspace, goal)
+    decisions = decide(
+        files.pairs,
+        files.now.state,
+        timeline.of_root(workspace.objects(), content.rows, content.operations, place.root.id, goal.built.info.ids),
+        timeline.FAMILY if goal.session else "",
+        left=told.left,
+        touched=told.touched.keys(),
+        everything=everything,
+        paths=paths,
+    )
+    return planned(workspace, files, decisions, choices)
+
+
+def _evidence(workspace: Workspace, goal: Goal) -> Evidence:
+    if not goal.session:
+        return Evidence()
+    info = goal.built.info
+    read = workspace.conversation(info)
+    return agents.get(info.agent).evidence(read.conversation, workspace.root, workspace.sources(info))
+
+
+def planned(
+    workspace: Workspace,
+    files: Files,
+    decisions: Mapping[bytes, Decision],
+    choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
+) -> Plan:
+    """The plan for decided paths, counted against what is on the disk."""
+
+    def count(path: bytes, old: Node | None, new: Node | None) -> tuple[int, int] | None:
+        return diff.count(path, old, new, files.now.read, files.then.read)
+
+    def merged(path: bytes, base: Node, mine: Node, theirs: Node) -> bytes | None:
+        return merge(workspace.objects().read(base.oid), files.now.read(path, mine), files.then.read(path, theirs))
+
+    return plan_paths(
+        files.pairs,
+        coverage(files.then),
+        files.now.state,
+        coverage(files.now),
+        decisions,
+        choices=choices,
+        count=count,
+        merge=merged,
+        exists=lambda path: os.path.lexists(os.path.join(os.fsencode(workspace.root), path)),
+        fold=bytes.lower if _ignores_case(workspace.root) else None,
+    )
+
+
+def _ignores_case(root: str) -> bool:
+    swapped = os.path.join(os.path.dirname(root), os.path.basename(root).swapcase())
+    try:
+        return swapped != root and os.path.samefile(swapped, root)
+    except OSError:
+        return False
+
+
+def _discarded(goal: Goal, found: Plan, scope: Scope) -> Discarded:
+    changed = (*found.restored, *(item for item in found.conflicts if item.action != "none"))
+    files = tuple(
+        item for item in changed if item.action in ("write", "delete") and (item.removed or item.action == "delete")
+    )
+    left = leaving(goal) if scope in ("conversation", "both") else []
+    prompts = [entry for entry in left if entry.kind == "prompt"]
+    active = next((branch.name for branch in goal.built.branches if branch.state == "active"), "")
+    return Discarded(
+        files,
+        len(prompts),
+        tuple(entry.text for entry in prompts),
+        min((entry.time for entry in left), default=None),
+        active if left else "",
+    )
+
+
+def _note(goal: Goal, scope: Scope, fork: ForkPlan | None) -> str:
+    notes: list[str] = []
+    point = goal.point
+    if scope in ("files", "both") and point is not None:
+        if not point.complete:
+            notes.append(f"Recorded by the agent, knows {point.known} files; what the shell did is not known here.")
+        elif goal.time - point.time > 60 * 10**9:
+            notes.append(f"Files as of {(goal.time - point.time) // (60 * 10**9)} min before this row.")
+    if fork is not None and fork.note:
+        notes.append(fork.note)
+    return " ".join(notes)
+
+
+def carry_out(workspace: Workspace, shown: RestorePlan, live_too: bool = False) -> RestoreResult:
+    """Does exactly what was shown. Raises Refused when somebody changed a path since, or while an agent's call runs."""
+    place = workspace.adopted()
+    goal, inventory = shown.goal, shown.inventory
+    record = Record(
+        operations.new_id(),
+        "restore",
+        operations.moment(),
+        place.root.id,
+        session=goal.session,
+        summary=f"went back to {inventory.target.title}",
+        point=inventory.target.checkpoint or "",
+        entry=goal.built.here.talk or goal.entry or "",
+        scope=inventory.scope,
+        text=shown.fork.name if shown.fork else "",
+    )
+    if shown.then is not None and shown.plan.changes:
+        store_import(workspace, goal.need_point())
+
+    def forked(record: Record) -> Record:
+        if shown.fork is None:
+            return record
+        agents.get(shown.fork.agent).write_fork(shown.fork.fork)
+        return replace(record, fork=forking.describe(shown.fork, switch=True))
+
+    record, outcome = change_files(workspace, record, shown.plan, forked, live_too)
+    result = forking.result(shown.fork, record.id) if shown.fork else None
+    return told(record, inventory, outcome, result)
+
+
+def change_files(
+    workspace: Workspace,
+    record: Record,
+    wanted: Plan,
+    besides: Callable[[Record], Record],
+    live_too: bool,
+) -> tuple[Record, apply.Outcome]:
+    """Guard, journal, apply, verify, record, close: an operation under the locks of all roots it touches.
+
+    `besides` does what else belongs to the operation, once the files are done. The operation is recorded before the
+    journal is closed, so that a crash leaves one or the other.
+    """
+    place = workspace.need_place()
+    with locked(place, record.kind):
+        if journal.pending(place.journal_file) is not None:
+            raise Refused("a restore was interrupted here", path=workspace.root, todo="forkpoint recover")
+        if wanted.changes and not live_too:
+            live.refuse_open_call(place)
+        must_store = _as_shown(workspace, place, wanted)
+        taken = capture.take(
+            place,
+            Wanted(
+                "guard",
+                agent=_agent_of(workspace, record.session),
+                session=record.session,
+                entry=record.entry,
+                text=f"before it {record.summary}",
+                operation=record.id,
+            ),
+            locked=True,
+            must_store=must_store,
+        )
+        # Later than its guard, so that a reader lays the operation's changes over the guard and not the other way round.
+        record = replace(record, guard=taken.id, time=max(operations.moment(), taken.time + 1))
+        objects = workspace.objects()
+        if not wanted.changes:
+            return operations.append(place, objects, besides(record)), apply.Outcome()
+        begun = journal.begin(
+            place.journal_file,
+            operation=record.id,
+            guard=taken.id,
+            target=record.point,
+            root=workspace.root,
+            changes=wanted.changes,
+        )
+        guard = workspace.stored(taken.id)
+        assert guard is not None
+        outcome = apply.carry_out(begun, objects, objects.state(guard))
+        changes: Nodes = dict(outcome.changed)
+        record = replace(record, changes=operations.changes_of(changes), failed=len(outcome.failed))
+        record = operations.append(place, objects, besides(record))
+        journal.close(begun)
+        return record, outcome
+
+
+def interrupted(place: Place) -> journal.Journal | None:
+    """A restore that was interrupted; None also while one is under way."""
+    if not place.journal_file.exists():
+        return None
+    try:
+        with place.locked("look", 0.0):
+            return journal.pending(place.journal_file)
+    except Busy:
+        return None
+
+
+def recover(workspace: Workspace, back: bool) -> list[Finding]:
+    """Settles an interrupted restore: back to what was, or on to what was asked (rule 3); says what became of it."""
+    place = workspace.need_place()
+    with locked(place, "recover"):
+        begun = journal.pending(place.journal_file)
+        if begun is None:
+            return [Finding(True, "no restore was interrupted here")]
+        objects = workspace.objects()
+        outcome = finish_or_roll_back(begun, objects, finish=not back)
+        if outcome.changed and begun.operation not in {act.id for act in workspace.acts()}:
+            record = Record(
+                begun.operation,
+                "restore",
+                operations.moment(),
+                place.root.id,
+                summary="went back, interrupted and " + ("rolled back" if back else "finished"),
+                point=begun.target,
+                scope="files",
+                guard=begun.guard,
+                changes=operations.changes_of(dict(outcome.changed)),
+                failed=len(outcome.failed),
+            )
+            operations.append(place, objects, record)
+        journal.close(begun)
+    words = "rolled back: as before" if back else "finished: as asked"
+    left = [*outcome.failed, *outcome.conflicts]
+    found = [
+        Finding(
+            True, f"the interrupted restore is {words}, {len(outcome.done)} of {len(outcome.done) + len(left)} paths"
+        )
+    ]
+    return found + [Finding(False, f"{os.fsdecode(path)}: {why}", "look at it yourself") for path, why in left]
+
+
+def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[bytes, Node]]:
+    """Looks at the folder once more: what is carried out is what was shown (rule 3). Gives what the guard must hold."""
+    now = workspace.now(place).state
+    before: dict[bytes, Node | None] = {}
+    for change in wanted.changes:
+        before.setdefault(change.path, change.before)
+    for path, node in before.items():
+        found = now.get(path)
+        if found != node and not _is_folder(node) and not _is_folder(found):
+            raise Refused(
+                "a file changed since this was shown",
+                path=os.fsdecode(path),
+                todo="look at it again: nothing was changed",
+            )
+    return [(path, node) for path, node in before.items() if node is not None and node.kind != "folder"]
+
+
+def _is_folder(node: Node | None) -> bool:
+    return node is not None and node.kind == "folder"
+
+
+def _agent_of(workspace: Workspace, session: str) -> str:
+    return next((info.agent for info in workspace.known_sessions() if session in info.ids), "") if session else ""
+
+
+@contextmanager
+def locked(place: Place, who: str) -> Generator[None]:
+    """Holds a root and every root above and below it, in one order for everybody."""
+    path = place.root.path
+    around = [
+        other
+        for other in places(place.home)
+        if other.root.path == path or other.root.path.startswith(path + "/") or path.startswith(other.root.path + "/")
+    ]
+    with ExitStack() as stack:
+        for other in sorted(around, key=lambda item: item.root.path):
+            if os.path.isdir(other.root.path):
+                stack.enter_context(other.locked(who))
+        yield
+
+
+def told(record: Record, inventory: Inventory, outcome: apply.Outcome, fork: ForkResult | None = None) -> RestoreResult:
+    """What happened, path by path, in the words of the inventory."""
+    shown = {item.path: item for item in (*inventory.restored, *inventory.conflicts)}
+
+    def those(named: Sequence[tuple[bytes, str]]) -> tuple[PathChange, ...]:
+        return tuple(
+            replace(shown[path], why=why) if path in shown else PathChange(path, why, "none") for path, why in named
+        )
+
+    return RestoreResult(
+        record.id,
+        record.guard,
+        inventory,
+        tuple(shown[path] for path in outcome.done if path in shown),
+        (*inventory.failed, *those(outcome.failed)),
+        (*those(outcome.conflicts), *those([item for item in outcome.kept if item[0] in shown])),
+        fork,
+    )
+
+
+def store_import(workspace: Workspace, point: str) -> None:
+    """Stores a checkpoint that only the agent's own backups know, now that it is used."""
+    if workspace.stored(point) is not None:
+        return
+    found = workspace.partial(point)
+    if found is not None:
+        imports.store(workspace.adopted(), *found)
+
+
+def chosen(path: bytes, paths: Sequence[bytes]) -> bool:
+    """Whether a path, or a folder above it, is among those that a person named."""
+    return any(path == wanted.rstrip(b"/") or path.startswith(wanted.rstrip(b"/") + b"/") for wanted in paths)
+
+
+def state_after(guard: State, changes: Nodes) -> State:
+    """A state with changes laid over it."""
+    state = dict(guard)
+    for path, (_, new) in changes.items():
+        if new is None:
+            state.pop(path, None)
+        else:
+            state[path] = new
+    return state
