@@ -127,6 +127,11 @@ class Store:
             new = self._side(right) if right is not None else self._now()
             return self._diff(old, new, (context, ignore_space), paths)
 
+    def known(self, point: str) -> tuple[bytes, ...]:
+        """The paths that a partial checkpoint speaks of; empty for a complete one."""
+        with self._workspace.lock:
+            return tuple(sorted(self._side(point).known or ()))
+
     def resolve(self, name: str) -> Resolved:
         """What an ID stands for: checkpoint, entry, branch, label, "now" or a time. Raises UnknownId, AmbiguousId."""
         with self._workspace.lock:
@@ -287,7 +292,7 @@ class Store:
         with self._workspace.lock:
             moment = self._target(name)
             point = moment.need_point()
-            place = self._workspace.need_place()
+            place = self._workspace.adopted()
             restoring.store_import(self._workspace, point)
             held = tree.marks(self._workspace.content().rows, self._workspace.acts(), place.root.id)
             words = {

@@ -72,9 +72,10 @@ class AtomicStorage(Storage):
     def read(self) -> dict[str, dict[str, Any]] | None:
         if self._held is None:
             try:
-                self._held = json.loads(self._file.read_bytes())
+                data = json.loads(self._file.read_bytes())
             except (OSError, ValueError):
                 return None
+            self._held = data if _is_sound(data) else None
         return self._held
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:
@@ -106,14 +107,40 @@ def load(place: Place, objects: Objects, held_content: Content | None = None) ->
     file = place.workspace / "catalog.json"
     storage = AtomicStorage(file)
     with TinyDB(storage=lambda: storage) as database:
-        meta = database.table("meta").all()
-        if not meta or meta[0].get("stamp") != stamp:
-            try:
-                with held(place.workspace / "catalog.lock", who="catalog"), storage.batch():
-                    return _catch_up(database, objects, refs, head, stamp)
-            except OSError:
-                pass
-        return _content(database)
+        try:
+            return _current(database, place, storage, objects, refs, head, stamp)
+        except (KeyError, TypeError, ValueError, StoreDamaged):
+            # Somebody edited it: a cache is not worth a question.
+            database.drop_tables()
+            return _current(database, place, storage, objects, refs, head, stamp)
+
+
+def _current(
+    database: TinyDB,
+    place: Place,
+    storage: AtomicStorage,
+    objects: Objects,
+    refs: dict[str, str],
+    head: str,
+    stamp: str,
+) -> Content:
+    meta = database.table("meta").all()
+    if not meta or meta[0].get("stamp") != stamp:
+        try:
+            with held(place.workspace / "catalog.lock", who="catalog"), storage.batch():
+                return _catch_up(database, objects, refs, head, stamp)
+        except OSError:
+            pass
+    return _content(database)
+
+
+def _is_sound(data: Any) -> bool:
+    """Whether it has the form that TinyDB takes for granted: tables of documents by number."""
+    return isinstance(data, dict) and all(
+        isinstance(table, dict)
+        and all(str(number).isdigit() and isinstance(row, dict) for number, row in table.items())
+        for table in data.values()
+    )
 
 
 def _stamp(refs: dict[str, str], head: str) -> str:

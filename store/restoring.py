@@ -258,7 +258,7 @@ def change_files(
             locked=True,
             must_store=must_store,
         )
-        # Later than its guard, so that a reader lays the operation's changes over the guard and not the other way round.
+        # Later than its guard: a reader lays the operation's changes over the guard, not the other way round.
         record = replace(record, guard=taken.id, time=max(operations.moment(), taken.time + 1))
         objects = workspace.objects()
         if not wanted.changes:
