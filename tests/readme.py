@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import click
-
 from forkpoint.tui.actions import key_table
 from forkpoint.tui.commands.program import COMMANDS, program
 

@@ -96,10 +96,9 @@ class Output:
         self._write(json.dumps(value, indent=2) + "\n")
 
     def _write(self, text: str) -> None:
-        if not (self.stream.encoding or "").lower().startswith("utf"):
-            text = (
-                text.translate(PLAIN_SIGNS).encode(self.stream.encoding or "ascii", "backslashreplace").decode("ascii")
-            )
+        encoding = self.stream.encoding or "utf-8"
+        if not encoding.lower().startswith("utf"):
+            text = text.translate(PLAIN_SIGNS).encode(encoding, "backslashreplace").decode(encoding)
         try:
             self.stream.write(text)
             self.stream.flush()

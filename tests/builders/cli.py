@@ -6,12 +6,14 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -65,12 +67,10 @@ class Talk:
         self.seen = ""
         self.child = subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
             cwd=cwd,
-            env={**os.environ, "NO_COLOR": "1", "COLUMNS": "120", **(env or {})},
-            start_new_session=True,
+            env={"NO_COLOR": "1", "COLUMNS": "120", **(env or os.environ)},
+            preexec_fn=partial(_start_in_terminal, slave),
+            pass_fds=(slave,),
         )
         os.close(slave)
 
@@ -104,6 +104,13 @@ class Talk:
             return False
         self.seen += data.decode(errors="replace").replace("\r\n", "\n")
         return bool(data)
+
+
+def _start_in_terminal(slave: int) -> None:
+    """What a login does: the terminal is the program's own, and its keys are heard though ours may not be."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.login_tty(slave)
 
 
 def without(folder: Path, *names: str) -> dict[str, str]:

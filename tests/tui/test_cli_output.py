@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.cells import cell_len
-
 from forkpoint.tui.output import Cell, Output, Row, Terminal, cut, iso, path_keys, shortened, table
+from rich.cells import cell_len
 
 WIDE = Terminal(width=100)
 ROWS = [

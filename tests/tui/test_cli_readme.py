@@ -6,8 +6,8 @@ import re
 import tomllib
 
 import pytest
-
 from forkpoint.tui.commands.program import COMMANDS
+
 from tests.builders.cli import forkpoint
 from tests.readme import README, generated
 
@@ -26,7 +26,9 @@ def test_the_two_commands_for_a_fresh_machine_are_there_once() -> None:
 def test_every_command_that_it_speaks_of_exists() -> None:
     known = {name for section in COMMANDS.values() for name in section}
     code = re.findall(r"(?ms)^```sh\n(.*?)^```|`([^`\n]+)`", TEXT)
-    named = {name for block in code for name in re.findall(r"(?m)^(?:.*/)?forkpoint ([a-z]+)", "\n".join(block).strip())}
+    named = {
+        name for block in code for name in re.findall(r"(?m)^(?:.*/)?forkpoint ([a-z]+)", "\n".join(block).strip())
+    }
     assert {"demo", "install", "restore"} <= named <= known
 
 

@@ -97,6 +97,11 @@ def hook(call: Call, arguments: tuple[str, ...]) -> int:
     return 0
 
 
+def planned_installs(root: str) -> list[Step]:
+    """What switching recording on would change, for every agent in use; for the app, which shows it first."""
+    return [_planned(name, "install", True, root) for name in _chosen(())]
+
+
 def _chosen(agents: Sequence[str]) -> Sequence[str]:
     """The agents that were named, else those that are in use on this machine."""
     from ...store import agents as registry

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from ...store.model import Point, SessionTree
+from ...store.model import Branch, Point, SessionTree
 from .. import words
 from ..outline import Outline
 from ..outline import Row as Place
-from ..output import Cell, Row, Style, shortened
+from ..output import Cell, Row, shortened
 
 REASONS = {
     "start": "the session starts",
@@ -23,11 +24,30 @@ REASONS = {
 def tree_rows(tree: SessionTree, now: int, *, every_entry: bool = False) -> list[Row]:
     """The rows from the oldest to the newest; times are told as seen from `now` (nanoseconds)."""
     short = shortened([point.id for point in tree.points] + [entry.id for entry in tree.entries])
+    outline = Outline(tree)
+    places = [(n, place) for n, place in enumerate(outline.rows) if every_entry or _is_shown(place)]
+    talk = _shown_at(outline.index.get(tree.here.talk or ""), [n for n, _ in places])
     rows: list[Row] = []
-    for place in Outline(tree).rows:
-        if every_entry or _is_shown(place):
-            rows += _rows_of(place, tree, short, now)
+    for number, place in places:
+        rows += _rows_of(_Drawing(place, tree, short, now, talks=number == talk))
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """A place, and what is needed to draw it."""
+
+    place: Place
+    tree: SessionTree
+    short: dict[str, str]
+    now: int
+    talks: bool
+    """The conversation would go on from here."""
+
+
+def _shown_at(row: int | None, shown: Sequence[int]) -> int | None:
+    """The row that stands for another one: the last one that is shown at or before it."""
+    return max((n for n in shown if row is not None and n <= row), default=None)
 
 
 def heading(tree: SessionTree) -> Row:
@@ -60,43 +80,52 @@ def _is_shown(place: Place) -> bool:
     return place.kind != "entry" or bool(place.points)
 
 
-def _rows_of(place: Place, tree: SessionTree, short: dict[str, str], now: int) -> Iterator[Row]:
+def _rows_of(drawing: _Drawing) -> Iterator[Row]:
     """The row of a place, with one line more for each further checkpoint that it holds."""
-    earlier = [point for point in place.points[:-1] if point.side == "before"]
-    later = [point for point in place.points[:-1] if point.side == "after"]
-    for point in earlier:
-        yield _point_row(point, place, tree, short, now)
-    yield _main_row(place, tree, short, now)
-    for point in later:
-        yield _point_row(point, place, tree, short, now)
+    own = drawing.place.point
+    further = [point for point in drawing.place.points if point is not own]
+    for point in further:
+        if own is not None and point.time <= own.time:
+            yield _point_row(point, drawing)
+    yield _main_row(drawing)
+    for point in further:
+        if own is None or point.time > own.time:
+            yield _point_row(point, drawing)
 
 
-def _main_row(place: Place, tree: SessionTree, short: dict[str, str], now: int) -> Row:
+def _main_row(drawing: _Drawing) -> Row:
+    place = drawing.place
     if place.branch is not None:
-        facts = ", ".join(
-            filter(None, [place.branch.state, f"made by {place.branch.origin}" if place.branch.origin else ""])
-        )
-        name = Cell(words.one_line(place.branch.name), "blue")
-        return Row(
-            (Cell(""), Cell("")), (Cell("│  " * (place.depth - 1) + "├╴ ", "dim"), name, Cell(f" ({facts})", "dim"))
-        )
-    point = place.point
+        return _branch_row(place, place.branch)
+    point, name = place.point, place.target
+    guard = place.operation.data.get("guard") if place.operation else None
+    if isinstance(guard, str):
+        name = guard
     return Row(
-        (
-            Cell(words.moment(place.time, now), "dim", right=True),
-            Cell(short.get(place.target, ""), "cyan" if point else "dim"),
-        ),
+        _columns(place.time, drawing.short.get(name, ""), bool(point or guard), drawing),
         (*_guides(place), Cell(f"{sign(point)} "), _name(place)),
-        _ends(point, tree, {place.target, place.entry.id if place.entry else ""}),
+        (*_facts(point, place), Cell(_here(point, drawing), "green")),
     )
 
 
-def _point_row(point: Point, place: Place, tree: SessionTree, short: dict[str, str], now: int) -> Row:
+def _point_row(point: Point, drawing: _Drawing) -> Row:
+    files = "◀ files" if drawing.tree.here.files == point.id else ""
     return Row(
-        (Cell(words.moment(point.time, now), "dim", right=True), Cell(short[point.id], "cyan")),
-        (*_guides(place), Cell(f"{sign(point)} "), Cell(point_name(point), "dim")),
-        _ends(point, tree, {point.id}),
+        _columns(point.time, drawing.short[point.id], True, drawing),
+        (*_guides(drawing.place), Cell(f"{sign(point)} "), Cell(point_name(point), "dim")),
+        (*_facts(point, None), Cell(files, "green")),
     )
+
+
+def _branch_row(place: Place, branch: Branch) -> Row:
+    facts = ", ".join(filter(None, [branch.state, f"made by {branch.origin}" if branch.origin else ""]))
+    guides = Cell("│  " * (place.depth - 1) + "├╴ ", "dim")
+    return Row((Cell(""), Cell("")), (guides, Cell(words.one_line(branch.name), "blue"), Cell(f" ({facts})", "dim")))
+
+
+def _columns(moment: int, name: str, is_point: bool, drawing: _Drawing) -> tuple[Cell, Cell]:
+    time = Cell(words.moment(moment, drawing.now), "dim", right=True)
+    return time, Cell(name, "cyan" if is_point else "dim")
 
 
 def _guides(place: Place) -> tuple[Cell, ...]:
@@ -107,17 +136,23 @@ def _name(place: Place) -> Cell:
     text = words.one_line(place.text)
     if place.kind == "prompt" and place.entry is not None:
         return Cell(f"{place.entry.turn}  {text}", "bold")
-    style: Style = "yellow" if place.kind == "operation" else "red" if place.error else ""
-    return Cell(text, style)
+    if place.kind == "operation":
+        return Cell(f"↩ {text}", "yellow")
+    return Cell(text, "red" if place.error else "")
 
 
-def _ends(point: Point | None, tree: SessionTree, ids: set[str]) -> tuple[Cell, ...]:
-    files, talk = tree.here.files in ids, tree.here.talk in ids
-    here = {(True, True): "◀ here", (True, False): "◀ files", (False, True): "◀ talk"}.get((files, talk), "")
+def _facts(point: Point | None, place: Place | None) -> tuple[Cell, ...]:
     if point is None:
-        return (Cell(here, "green"),)
+        return ()
     lines = words.signed(point.added, point.removed)
-    return (Cell(lines, "dim"), Cell(" · ".join(_notes(point)), "yellow"), Cell(here, "green"))
+    if lines and place is not None and place.kind == "prompt":
+        lines = f"{lines} since the turn before"
+    return (Cell(lines, "dim"), Cell(" · ".join(_notes(point)), "yellow"))
+
+
+def _here(point: Point | None, drawing: _Drawing) -> str:
+    files = point is not None and drawing.tree.here.files == point.id
+    return {(True, True): "◀ here", (True, False): "◀ files", (False, True): "◀ talk"}.get((files, drawing.talks), "")
 
 
 def _notes(point: Point) -> list[str]:
