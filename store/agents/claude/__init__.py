@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from ...model import Block, Conversation, Entry, Live, SessionInfo
-    from ..base import Evidence, PartialState, Source
+    from ..base import Evidence, Fork, PartialState, Source
 
 NAME = "claude"
 TITLE = "Claude Code"
@@ -83,3 +83,40 @@ def hooks_problem(root: str) -> str:
     from .settings import hooks_problem
 
     return hooks_problem(root)
+
+
+def plan_fork(
+    conversation: Conversation,
+    entry: str,
+    *,
+    title: str,
+    before: bool | None = None,
+    session: str | None = None,
+    cwd: str | None = None,
+    sources: Sequence[Source] | None = None,
+) -> Fork:
+    """A fork that ends with an entry, or just before it."""
+    from .forks import plan_fork
+
+    return plan_fork(conversation, entry, title=title, before=before, session=session, cwd=cwd, sources=sources)
+
+
+def write_fork(fork: Fork) -> None:
+    """Writes a planned fork; never over anything."""
+    from .forks import write_fork
+
+    write_fork(fork)
+
+
+def untouched(fork_file: str, digest: str) -> bool:
+    """Whether a fork's file is still byte for byte what we wrote."""
+    from .forks import untouched
+
+    return untouched(fork_file, digest)
+
+
+def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
+    """The command that goes on with a session, and the folder to run it in."""
+    from .forks import resume_command
+
+    return resume_command(session, cwd, fresh=fresh)

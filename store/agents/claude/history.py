@@ -156,17 +156,18 @@ def _backup(backup: Json, folders: list[str], *, inferred: bool) -> FileState | 
     name = backup.get("backupFileName", "")
     if name is None:
         return FileState("absent", mode=0, inferred=inferred)
-    if not isinstance(name, str) or _BACKUP.fullmatch(name) is None:
-        return None
-    for folder in folders:
-        path = os.path.join(folder, name)
-        try:
-            status = os.lstat(path)
-        except OSError:
-            continue
-        if os.path.isfile(path) and not os.path.islink(path):
-            return FileState("file", path, status.st_mode & 0o777, inferred)
-    return None
+    path = find_backup(name, folders) if isinstance(name, str) else ""
+    return FileState("file", path, os.lstat(path).st_mode & 0o777, inferred) if path else None
+
+
+def find_backup(name: str, folders: Sequence[str]) -> str:
+    """The first of the folders' files with this name; "" when there is none, or the name is not one of Claude's."""
+    if _BACKUP.fullmatch(name):
+        for folder in folders:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                return path
+    return ""
 
 
 def _folders(history: History, histories: list[History]) -> list[str]:

@@ -1,0 +1,373 @@
+"""Writes forks of Claude Code's sessions, in the form of its own /branch (seen in 2.1.332).
+
+A fork is a new file: the records of the path, their ids kept, in one line of parents; sessionId rewritten; forkedFrom
+on each; what the agent needs besides (file history, replaced results), then title and name. Calls that ran in parallel
+are all kept with their results: a cut between them moves to their end, since a call without result would be answered
+by an invented one. Nothing of other branches, and nothing of the wire log.
+
+Backups are copied, never linked. Claude links them itself, and 2.1.332 removes a backup before it writes one of the
+same name; but a cut makes version numbers be used again, and a version that writes in place (its copy falls back to
+that) would change the original session's backup through the link. Their times are kept: Claude takes a file that is
+older than its backup for unchanged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+import msgspec
+from msgspec import Raw
+
+from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...model import Conversation, Entry
+from ...text import first_line
+from ..base import Fork, Source
+from .detail import whole_text
+from .history import find_backup
+from .log import Besides, Log, Record
+from .places import backups, is_under, on_disk, project_folder
+from .reader import session_of
+from .records import parse
+
+_EVERY = frozenset(
+    ("content-replacement", "memory-mode", "data-flow-records", "data-flow-incomplete", "history-suppression")
+)
+"""Bookkeeping that goes along, all of it."""
+_NEWEST = frozenset(
+    (
+        "mode",
+        "permission-mode",
+        "repl-mode",
+        "isolation-latch",
+        "atis-latch",
+        "tools-used",
+        "session-owner",
+        "hybrid-organization",
+        "derived-from",
+        "relocated",
+    )
+)
+"""Bookkeeping of which the newest before the cut goes along."""
+_SNAPSHOT, _DELTA = "file-history-snapshot", "file-history-delta"
+
+Json = dict[str, Any]
+
+
+def plan_fork(
+    conversation: Conversation,
+    entry: str,
+    *,
+    title: str,
+    before: bool | None = None,
+    session: str | None = None,
+    cwd: str | None = None,
+    sources: Sequence[Source] | None = None,
+) -> Fork:
+    """A fork that ends with an entry, or just before it (`before`, by default for prompts).
+
+    cwd: the folder in which it will be resumed, when that is not the one the session was started in; paths of records
+    and of the file history move along. Raises UnknownId, Refused (inside of a sub-agent), ForkpointError (no record).
+    """
+    point = _point(conversation, entry)
+    leave_out = before if before is not None else point.kind == "prompt"
+    assert point.span is not None
+    source = next((item for item in sources or () if item.name == point.span.file), on_disk(point.span.file))
+    new = session or str(uuid.uuid4())
+    with _opened(source) as file:
+        log = Log(file)
+        record = point.id.partition("#")[0]
+        end = log.ending(record, leave_out=leave_out)
+        text = whole_text(parse(log.read(record))) if leave_out and point.kind == "prompt" else ""
+        kept = log.path(end) if end else []
+        move = _Move(session_of(source.name), new, conversation.info.cwd, cwd or conversation.info.cwd)
+        data, names = _written(log, kept, move, title) if kept else (b"", [])
+    folder = project_folder(cwd) if cwd else os.path.dirname(source.name)
+    shown = {item.id.partition("#")[0]: item.id for item in conversation.entries}
+    last = next((shown[uid] for uid in reversed(kept) if uid in shown), "")
+    inside = set(kept)
+    return Fork(
+        session=new,
+        file=os.path.join(folder, f"{new}.jsonl") if kept else "",
+        data=data,
+        digest=hashlib.sha256(data).hexdigest(),
+        source=source.name,
+        last=last,
+        entries=sum(1 for item in conversation.entries if item.id.partition("#")[0] in inside),
+        prompt_text=text,
+        note=log.note if kept else "nothing was said before this prompt: going on starts a new session",
+        title=title,
+        backups=_backups(names, move, conversation.info.ids),
+        mtime=_before(source.name, point.time),
+    )
+
+
+def write_fork(fork: Fork) -> None:
+    """Writes a planned fork, its backups first; never over anything. Raises ForkpointError, StoreUnwritable."""
+    if not fork.data:
+        return
+    try:
+        for old, new in fork.backups:
+            _copy(old, new)
+        os.makedirs(os.path.dirname(fork.file), mode=0o700, exist_ok=True)
+        _create(fork)
+    except FileExistsError:
+        raise ForkpointError("a session with this id is already there", path=fork.file, todo="try again") from None
+    except OSError as error:
+        raise StoreUnwritable(
+            f"the fork cannot be written ({error.strerror})", path=fork.file, todo="free space, or check permissions"
+        ) from None
+
+
+def untouched(fork_file: str, digest: str) -> bool:
+    """Whether a fork's file is still byte for byte what we wrote."""
+    try:
+        with open(fork_file, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == digest
+    except OSError:
+        return False
+
+
+def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
+    """The command that goes on with a session, by its full id; fresh: the session is yet to begin."""
+    return ("claude", "--session-id" if fresh else "--resume", session), cwd
+
+
+def _point(conversation: Conversation, entry: str) -> Entry:
+    """The entry to cut at: for one without a record of its own the one before it."""
+    by_id = {item.id: item for item in conversation.entries}
+    if entry not in by_id:
+        raise UnknownId("there is no such row in this session", todo="forkpoint log")
+    found = by_id[entry]
+    if found.under:
+        raise Refused(
+            "this row is a sub-agent's: its work is a part of one tool call",
+            todo="fork at the call that started it",
+        )
+    while "@" in found.id or found.span is None:
+        if found.parent is None:
+            raise Refused("there is nothing before this row", todo="choose a later one")
+        found = by_id[found.parent]
+    return found
+
+
+# ---- lines of the new file
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What changes from the source to the fork."""
+
+    old: str
+    new: str
+    old_cwd: str
+    new_cwd: str
+
+    def path(self, path: object) -> str | None:
+        """Where a path of the old folder is in the new one; None when it stays."""
+        if self.old_cwd == self.new_cwd or not isinstance(path, str) or not is_under(path, self.old_cwd):
+            return None
+        return self.new_cwd + path[len(self.old_cwd) :]
+
+
+def _written(log: Log, kept: list[str], move: _Move, title: str) -> tuple[bytes, list[str]]:
+    """The bytes of the fork, and the names of the backups that it needs."""
+    inside = set(kept)
+    cut = max(log.records[uid].offset for uid in kept)
+    lines: list[tuple[int, bytes]] = []
+    before: str | None = None
+    for uid in kept:
+        found = log.records[uid]
+        lines.append((found.offset, _chain_line(log.read(uid), found, uid, before, move)))
+        if found.type != "progress":
+            before = uid
+    names: list[str] = []
+    newest: dict[str, Besides] = {}
+    for item in log.besides:
+        if item.type in (_SNAPSHOT, _DELTA):
+            line = _history_line(log.read_at(item.offset, item.length), inside, move, names)
+            if line:
+                lines.append((item.offset, line))
+        elif item.type in _EVERY:
+            lines.append((item.offset, _rewritten(log.read_at(item.offset, item.length), {"sessionId": move.new})))
+        elif item.type in _NEWEST and (item.offset < cut or item.type == "relocated"):
+            # Where the session was moved to stands for all of it: its file was moved along.
+            newest[item.type] = item
+    for item in newest.values():
+        if item.type != "relocated" or move.old_cwd == move.new_cwd:
+            lines.append((item.offset, _rewritten(log.read_at(item.offset, item.length), {"sessionId": move.new})))
+    lines.sort(key=lambda line: line[0])
+    name = first_line(title) or "fork"
+    tail = [{"type": "custom-title", "customTitle": name}, {"type": "agent-name", "agentName": name}]
+    ends = [json.dumps({**item, "sessionId": move.new}, separators=(",", ":")).encode() for item in tail]
+    return b"".join(line + b"\n" for line in [*(data for _, data in lines), *ends]), names
+
+
+def _chain_line(data: bytes, found: Record, uid: str, before: str | None, move: _Move) -> bytes:
+    changes: Json = {
+        "parentUuid": None if found.boundary else before,
+        "sessionId": move.new,
+        "forkedFrom": {"sessionId": move.old, "messageUuid": uid},
+        "isSidechain": False,
+    }
+    optional: Json = {"session_id": move.new}
+    if found.boundary:
+        optional["logicalParentUuid"] = before
+    if move.old_cwd != move.new_cwd:
+        moved = move.path(parse(data).get("cwd"))
+        if moved is not None:
+            changes["cwd"] = moved
+    if found.type == "assistant":
+        # Where the wire log of this answer is; the fork does not carry it.
+        changes["requestSessionId"] = parse(data).get("requestSessionId") or move.old
+    return _rewritten(data, changes, optional, drop=("sessionKind",))
+
+
+def _history_line(data: bytes, inside: set[str], move: _Move, names: list[str]) -> bytes:
+    """A snapshot or delta, when all that it belongs to is kept; empty otherwise."""
+    record = parse(data)
+    snapshot = record.get("snapshot")
+    owner = cast("Json", snapshot).get("messageId") if isinstance(snapshot, dict) else record.get("snapshotMessageId")
+    if record.get("messageId") not in inside or owner not in inside:
+        return b""
+    kept: object = record.get("backup")
+    if isinstance(snapshot, dict):
+        kept = cast("Json", snapshot).get("trackedFileBackups")
+    found = list(cast("Json", kept).values()) if isinstance(snapshot, dict) and isinstance(kept, dict) else [kept]
+    moved = False
+    for backup in found:
+        if isinstance(backup, dict):
+            plain = cast("Json", backup)
+            name = plain.get("backupFileName")
+            if isinstance(name, str) and name not in names:
+                names.append(name)
+            place = move.path(plain.get("realParentDir"))
+            if place is not None:
+                plain["realParentDir"] = place
+                moved = True
+    if not moved:
+        return data
+    return _rewritten(data, {"snapshot": snapshot} if isinstance(snapshot, dict) else {"backup": record["backup"]})
+
+
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def _rewritten(data: bytes, changes: Json, optional: Json | None = None, drop: tuple[str, ...] = ()) -> bytes:
+    """A line with some members set, every other byte for byte as it was; optional ones only where they are."""
+    try:
+        members = _members(data)
+    except (msgspec.DecodeError, RecursionError):
+        plain = parse(data)
+        plain.update(changes)
+        plain.update({name: value for name, value in (optional or {}).items() if name in plain})
+        # Half a surrogate pair can only be written as an escape.
+        return json.dumps({name: value for name, value in plain.items() if name not in drop}).encode()
+    wanted = {**{name: value for name, value in (optional or {}).items() if name in members}, **changes}
+    parts = [
+        _member(name, wanted.pop(name)) if name in wanted else json.dumps(name).encode() + b":" + bytes(raw)
+        for name, raw in members.items()
+        if name not in drop
+    ]
+    parts += [_member(name, value) for name, value in wanted.items()]
+    return b"{" + b",".join(parts) + b"}"
+
+
+def _member(name: str, value: object) -> bytes:
+    return json.dumps(name).encode() + b":" + json.dumps(value, separators=(",", ":")).encode()
+
+
+# ---- files
+
+
+def _backups(names: Sequence[str], move: _Move, family: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    folders = [backups(session) for session in dict.fromkeys((move.old, *family))]
+    found = ((find_backup(name, folders), name) for name in names)
+    return tuple((path, os.path.join(backups(move.new), name)) for path, name in found if path)
+
+
+def _before(source: str, otherwise: int) -> int:
+    """A moment just before the source's time: `claude --continue` takes the newest file."""
+    try:
+        return os.stat(source).st_mtime_ns - 1_000_000_000
+    except OSError:
+        return otherwise
+
+
+def _opened(source: Source) -> BinaryIO:
+    try:
+        return source.open()
+    except OSError as error:
+        raise ForkpointError(
+            f"the session's file cannot be read ({error.strerror})", path=source.name, todo="choose another row"
+        ) from None
+
+
+def _copy(old: str, new: str) -> None:
+    """A backup with its mode and time, as an inode of its own; one that is there stays."""
+    if os.path.lexists(new):
+        return
+    os.makedirs(os.path.dirname(new), mode=0o700, exist_ok=True)
+    temporary = f"{new}.{secrets.token_hex(4)}.tmp"
+    try:
+        shutil.copyfile(old, temporary, follow_symlinks=False)
+        shutil.copystat(old, temporary, follow_symlinks=False)
+        _sync(temporary)
+        os.replace(temporary, new)
+    except FileNotFoundError:
+        # Claude's clean-up took it in the meantime: its own rewind would miss it too.
+        _remove(temporary)
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def _create(fork: Fork) -> None:
+    """Puts the whole file in place at once, for its owner alone, with its time set back."""
+    folder = os.path.dirname(fork.file)
+    temporary = os.path.join(folder, f".{fork.session}.{secrets.token_hex(4)}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(fork.data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.utime(temporary, ns=(fork.mtime, fork.mtime))
+        _link(temporary, fork.file)
+    finally:
+        _remove(temporary)
+    _sync(folder)
+
+
+def _link(temporary: str, target: str) -> None:
+    """Gives a written file its name, only if that is free."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No hard links on this file system.
+        if os.path.lexists(target):
+            raise FileExistsError(target) from None
+        os.rename(temporary, target)
+
+
+def _remove(file: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(file)
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
