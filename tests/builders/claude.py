@@ -69,6 +69,8 @@ class ClaudeSession:
     cwd: Path
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     now: datetime = START
+    pace: timedelta = timedelta(seconds=1)
+    """How long each record takes."""
     history: bool = True
     """Whether Claude's own file checkpoints are on."""
     attachments: bool = True
@@ -430,7 +432,7 @@ class ClaudeSession:
             version=VERSION,
             gitBranch="main",
         )
-        self.now += timedelta(seconds=1)
+        self.now += self.pace
         self.line(record)
         self.parents[uid] = parent
         self.leaf = uid

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ class Recorded:
 
     def __post_init__(self) -> None:
         self.project.mkdir(parents=True, exist_ok=True)
-        self.session = ClaudeSession(Path(os.environ["CLAUDE_CONFIG_DIR"]), self.project, now=datetime.now(UTC))
+        home = Path(os.environ["CLAUDE_CONFIG_DIR"])
+        self.session = ClaudeSession(home, self.project, now=datetime.now(UTC), pace=timedelta(milliseconds=1))
 
     def starts(self) -> None:
         self.tell("SessionStart", source="startup")
@@ -61,6 +62,8 @@ class Recorded:
         self.tell("Stop")
 
     def tell(self, event: str, **fields: Any) -> None:
+        """A hook fires: it and the transcript go by the same clock."""
+        self.session.now = max(self.session.now, datetime.now(UTC))
         if not self.hooked:
             return
         payload = {"session_id": self.session.id, "transcript_path": str(self.session.file), "cwd": str(self.project)}
