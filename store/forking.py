@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from . import agents, operations
@@ -124,13 +125,21 @@ def to_trash(place: Place, record: Record) -> None:
         data = stream.read()
     from .durable import write_atomic
 
+    found = os.stat(file)
     write_atomic(trash, data)
+    os.utime(trash, ns=(found.st_atime_ns, found.st_mtime_ns))
     os.unlink(file)
 
 
 def from_trash(place: Place, record: Record) -> None:
-    """Brings a fork's file back. Raises Refused when something stands in its place."""
+    """Brings a fork's file back, its time with it. Raises Refused when something stands in its place.
+
+    A branch that begins before the first prompt has no file.
+    """
     file = str(record.fork["file"])
+    trash = _trash(place, record)
+    if not trash.exists():
+        return
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
@@ -138,10 +147,13 @@ def from_trash(place: Place, record: Record) -> None:
             "the branch's session file is there already", path=file, todo="nothing needs to be done"
         ) from None
     with os.fdopen(descriptor, "wb") as stream:
-        stream.write(_trash(place, record).read_bytes())
+        stream.write(trash.read_bytes())
         stream.flush()
         os.fsync(stream.fileno())
+    found = trash.stat()
+    # Newer than its source, it would be what the agent takes for the session to go on with.
+    os.utime(file, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def _trash(place: Place, record: Record) -> Any:
+def _trash(place: Place, record: Record) -> Path:
     return place.workspace / "trash" / f"{record.fork['session']}.fork"

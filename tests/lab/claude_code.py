@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,6 +128,26 @@ class ClaudeCode:
             "projects": {str(self.project): trusted},
         }
         (self.config / ".claude.json").write_text(json.dumps(state))
+
+    def forkpoint(self, *arguments: str, code: int = 0) -> Json:
+        """A command of forkpoint in the project, which has to end with this code; gives what it prints as JSON."""
+        command = [self.executable, *arguments, "--json"]
+        done = subprocess.run(
+            command,
+            cwd=self.project,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, f"{arguments} gave {done.returncode}: {done.stdout}{done.stderr}"
+        return json.loads(done.stdout)
+
+    @property
+    def executable(self) -> str:
+        """The forkpoint that is tested."""
+        return os.path.join(os.path.dirname(sys.executable), "forkpoint")
 
     def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> Json:
         """One turn in print mode; gives the agent's own summary of it."""
