@@ -57,7 +57,8 @@ def plan(workspace: Workspace, goal: Goal, name: str = "") -> ForkPlan:
         before=goal.side == "before",
         sources=workspace.sources(info),
     )
-    command, cwd = module.resume_command(fork.session, info.cwd or workspace.root)
+    # Before the first prompt there is no conversation to carry: going on begins a session with the new id.
+    command, cwd = module.resume_command(fork.session, info.cwd or workspace.root, fresh=not fork.data)
     text = fork.prompt_text or goal.prompt_text
     return ForkPlan(goal.target(), chosen, info.agent, fork.entries, text, fork.note, command, cwd, goal, fork, taken)
 

@@ -82,6 +82,7 @@ class Fork:
     session: str
     """The new session id."""
     file: str
+    """Where it goes; "" when it would be empty: nothing is written, and going on starts a fresh session."""
     data: bytes
     digest: str
     """SHA-256 of the data, in hexadecimal: undo removes the file only while it still has it."""
@@ -177,8 +178,11 @@ class Agent(Protocol):
         """Whether a fork's file is still byte for byte what we wrote."""
         ...
 
-    def resume_command(self, session: str, cwd: str) -> tuple[tuple[str, ...], str]:
-        """The command that goes on with a session, and the folder to run it in."""
+    def resume_command(self, session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
+        """The command that goes on with a session, and the folder to run it in.
+
+        fresh: nothing was said yet, so that a session with this id begins (a fork before the first prompt).
+        """
         ...
 
     def live(self, root: str) -> list[Live]:
