@@ -60,9 +60,10 @@ def carry_out(journal: Journal, blobs: Blobs, guard: State) -> Outcome:
     """
     with opened_root(journal.root) as root:
         run = Run(root, blobs, journal)
+        for numbers in chained(journal.changes).values():
+            run.check(journal.changes[numbers[0]], guard)
         for number, change in enumerate(journal.changes):
-            if run.is_guarded(change, guard):
-                run.step(number, change)
+            run.step(number, change)
         run.shut_again()
         return run.finished()
 
@@ -80,36 +81,39 @@ class Run:
         self.kept: dict[bytes, str] = {}
         self.sight = Sight(root, [change.path for change in journal.changes])
 
-    def is_guarded(self, change: Change, guard: State) -> bool:
-        """Whether the guard holds the path as the change expects it; else the path is named and left."""
+    def check(self, change: Change, guard: State) -> None:
+        """Names a path that the guard does not hold as its first change expects it, so that it is left."""
         held = guard.get(change.path)
         if held is not None and held.kind == "folder":
             held = None
         expected = change.before if change.before is None or change.before.kind != "folder" else None
         if held == expected:
-            return True
-        if held is None and self.sight.look(change.path) == expected:
-            self._name(self.kept, change.path, "it could not be stored in the guard first")
-        else:
-            self._name(self.conflicts, change.path, "it changed since it was looked at")
-        return False
+            return
+        with suppress(OSError):
+            if held is None and self.sight.look(change.path) == expected:
+                self.kept[change.path] = "it could not be stored in the guard first"
+                return
+        self.conflicts[change.path] = "it changed since it was looked at"
 
     def step(self, number: int, change: Change) -> None:
-        """Carries out one change; whatever goes wrong is named."""
+        """Carries out one change, unless its path has been named already; whatever goes wrong is named."""
+        if self.is_named(change.path):
+            return
         self.journal.note(number)
         try:
-            if self.swapper.carry(number, change):
-                self.did[number] = change
+            self.swapper.carry(number, change)
         except Changed as changed:
             if not change.implied:
-                self._name(self.conflicts, change.path, str(changed))
+                self.conflicts[change.path] = str(changed)
         except OSError as error:
             if change.after is None and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                self._name(self.kept, change.path, "the folder holds something that stays")
+                self.kept[change.path] = "the folder holds something that stays"
             else:
-                self._name(self.failed, change.path, in_words(error))
+                self.failed[change.path] = in_words(error)
         except (ForkpointError, LookupError, ValueError) as error:
-            self._name(self.failed, change.path, str(error))
+            self.failed[change.path] = str(error)
+        else:
+            self.did[number] = change
 
     def shut_again(self) -> None:
         """Gives folders that were opened up their mode back where what was to follow did not happen."""
@@ -143,11 +147,6 @@ class Run:
     def outcome(self, done: Sequence[bytes], changed: Mapping[bytes, tuple[Node | None, Node | None]]) -> Outcome:
         """What became of each path."""
         return Outcome(tuple(sorted(done)), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), changed)
-
-    def _name(self, where: dict[bytes, str], path: bytes, why: str) -> None:
-        """Says once what became of a path: the first trouble counts."""
-        if not self.is_named(path):
-            where[path] = why
 
     def is_named(self, path: bytes) -> bool:
         """Whether something is said of the path already."""

@@ -68,6 +68,8 @@ class Classifier:
         if why := self._unknown(path, pair, decision.ours) or (decision.why if decision.verdict == "keep" else ""):
             return Row(pair, "kept", why)
         own = None if isinstance(self.choices, str) else self.choices.get(path)
+        if pair.now is None and not pair.listed:
+            return Row(pair, "kept", decision.why)
         if decision.verdict == "restore" and own == "keep":
             return Row(pair, "kept", LEFT_OUT)
         if not decision.chosen and own != "checkpoint" and (why := self._unsettled(path)):
@@ -142,7 +144,7 @@ def settle_removals(rows: Mapping[bytes, Row], now: State, present: Coverage) ->
 
 
 def settle_parents(rows: dict[bytes, Row], pairs: Mapping[bytes, Pair], exists: Callable[[bytes], bool]) -> None:
-    """Brings back the folders that something comes back in; leaves what would stand below a file or a link."""
+    """Brings back the folders that something comes back in, and no others; leaves what would stand below a file."""
     for path, row in sorted(rows.items()):
         if not row.act or row.after is None:
             continue

@@ -8,6 +8,7 @@ as before (the guard holds it) or after (the store holds it), and otherwise goes
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..git.stream import blob_id
@@ -19,7 +20,7 @@ from .change import Change
 from .journal import Journal
 from .paths import refused, spare_name
 from .rename import CannotExchange, exchange, move
-from .swap import TAKEN, came_out
+from .swap import TAKEN, Changed, came_out
 
 NO_BYTES = blob_id(b"")
 STRANGE = "it is neither what it was nor what the restore writes"
@@ -88,7 +89,9 @@ def _shut_again(run: Run) -> None:
     for numbers in chained(changes).values():
         position = _position(run.sight, [changes[number] for number in numbers])
         if position and position < len(numbers):
-            run.step(numbers[position - 1], _reversed(changes[numbers[position - 1]]))
+            number = numbers[position - 1]
+            with suppress(Changed, OSError):
+                run.swapper.carry(number, _reversed(changes[number]))
 
 
 def _outcome(run: Run, finish: bool) -> Outcome:

@@ -40,8 +40,8 @@ class Swapper:
         self.token = token
         self.written: set[tuple[int, int]] = set()
 
-    def carry(self, number: int, change: Change) -> bool:
-        """Carries out one change; False when a folder that should come is there already.
+    def carry(self, number: int, change: Change) -> None:
+        """Carries out one change.
 
         Raises Changed when the path is not `change.before`; OSError, Refused or StoreDamaged when it cannot be done.
         In each case what stood at the path stands there again.
@@ -51,8 +51,8 @@ class Swapper:
         before, after = change.before, change.after
         with self._place(number, change) as place:
             if before is None:
-                return self._bring(place, change)
-            if after is None:
+                self._bring(place, change)
+            elif after is None:
                 self._take(place, before)
             elif before.kind == after.kind == "folder":
                 _change_folder_mode(place, before, after)
@@ -60,7 +60,6 @@ class Swapper:
                 _change_file_mode(place, before, after)
             else:
                 self._exchange(place, change, before, after)
-        return True
 
     @contextmanager
     def _place(self, number: int, change: Change) -> Generator[Place]:
@@ -75,11 +74,8 @@ class Swapper:
                 raise
             yield Place(folder, name, spare_name(self.token, number))
 
-    def _bring(self, place: Place, change: Change) -> bool:
+    def _bring(self, place: Place, change: Change) -> None:
         """Makes what is not there yet; replaces nothing."""
-        is_folder = change.after is not None and change.after.kind == "folder"
-        if is_folder and look_in(place.folder, place.name) == change.after:
-            return False
         expect(place, None)
         self._build(place, change)
         try:
@@ -89,7 +85,6 @@ class Swapper:
             if error.errno in TAKEN:
                 raise Changed("something stands there by now") from None
             raise
-        return True
 
     def _take(self, place: Place, before: Node) -> None:
         """Removes what is there, once it has been seen to be what the guard holds."""

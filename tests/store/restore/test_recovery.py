@@ -91,9 +91,11 @@ def prepared(journal: Journal, act: Callable[[Journal], object] | None) -> Itera
         yield
 
 
-def moments(tmp_path: Path, act: Callable[[Journal], object] | None = None) -> Iterator[tuple[Journal, Path]]:
-    """Every moment at which a restore can be killed, and the folder as it was left then."""
-    for moment in range(ENOUGH):
+def moments(
+    tmp_path: Path, act: Callable[[Journal], object] | None = None, every: int = 1
+) -> Iterator[tuple[Journal, Path]]:
+    """Every moment at which a restore can be killed (or every nth), and the folder as it was left then."""
+    for moment in range(0, ENOUGH, every):
         journal = interrupted(tmp_path, moment, act)
         if journal is None:
             assert moment > 50
@@ -125,7 +127,7 @@ def test_without_hard_links_a_placeholder_may_be_left_and_is_named(
     tmp_path: Path, way: str, finish: bool, end: Tree
 ) -> None:
     del way
-    for journal, root in moments(tmp_path):
+    for journal, root in moments(tmp_path, every=3):
         outcome = finish_or_roll_back(journal, BLOBS, finish=finish)
         named = reasons((*outcome.conflicts, *outcome.failed, *outcome.kept))
         found, wanted = seen(root), whole(end)
@@ -135,9 +137,7 @@ def test_without_hard_links_a_placeholder_may_be_left_and_is_named(
 
 @pytest.mark.parametrize("finish", [True, False])
 def test_a_recovery_that_is_killed_can_be_repeated(tmp_path: Path, finish: bool) -> None:
-    for number, (journal, root) in enumerate(moments(tmp_path)):
-        if number % 9:
-            continue
+    for number, (journal, root) in enumerate(moments(tmp_path, every=9)):
 
         def recover(journal: Journal = journal) -> None:
             finish_or_roll_back(journal, BLOBS, finish=finish)
@@ -186,9 +186,9 @@ def edits() -> list[tuple[bytes, Thing | None]]:
 def test_what_was_changed_after_the_crash_is_left_and_named(
     tmp_path: Path, path: bytes, thing: Thing | None, finish: bool
 ) -> None:
-    for number, (journal, root) in enumerate(moments(tmp_path)):
+    for journal, root in moments(tmp_path, every=11):
         place = root / os.fsdecode(path)
-        if number % 10 or not place.parent.is_dir():
+        if not place.parent.is_dir():
             continue
         place.unlink(missing_ok=True)
         if thing:
@@ -198,6 +198,19 @@ def test_what_was_changed_after_the_crash_is_left_and_named(
         assert path not in outcome.done
         assert path in reasons(outcome.conflicts)
         assert seen(root).get(path) == thing
+
+
+@pytest.mark.parametrize("finish", [True, False])
+def test_a_folder_that_was_opened_up_is_shut_again_when_it_stays(tmp_path: Path, finish: bool) -> None:
+    for journal, root in moments(tmp_path, every=7):
+        inside = root / "new shut"
+        if not inside.is_dir():
+            continue
+        (inside / "since").write_text("made since")
+        outcome = finish_or_roll_back(journal, BLOBS, finish=finish)
+        assert seen(root)[b"new shut"] == folder(0o500)
+        assert seen(root)[b"new shut/since"] == file("made since")
+        assert finish == (b"new shut" in reasons(outcome.kept))
 
 
 def test_looking_at_an_interrupted_restore_changes_nothing(tmp_path: Path) -> None:

@@ -35,12 +35,12 @@ ODD = [b"new\nline", b'quo"te', b"\xff\xfe", b"-rf", b"trailing ", b"tab\t", b"b
 
 def carry(
     root: Path, path: bytes, before: Thing | None, after: Thing | None, *, store: Tree | None = None, number: int = 0
-) -> bool:
+) -> None:
     things = [thing for thing in (before, after) if thing]
     contents = Contents(dict(enumerate(things)) if store is None else store)  # type: ignore[arg-type]
     with opened_root(root) as descriptor:
         swapper = Swapper(descriptor, contents, TOKEN)
-        return swapper.carry(number, Change(path, before and before.node, after and after.node))
+        swapper.carry(number, Change(path, before and before.node, after and after.node))
 
 
 def tree(**things: Thing | None) -> dict[bytes, Thing]:
@@ -105,7 +105,7 @@ def test_what_is_not_as_the_guard_holds_it_stays(
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("after", [file("new"), link("new"), folder(0o700)])
-@pytest.mark.parametrize("present", [file("theirs"), link("theirs"), folder()])
+@pytest.mark.parametrize("present", [file("theirs"), link("theirs"), folder(), folder(0o700)])
 def test_a_path_that_appeared_is_not_overwritten(root: Path, present: Thing, after: Thing) -> None:
     lay(root, tree(path=present))
     with pytest.raises(Changed):
@@ -275,11 +275,6 @@ def test_a_name_whose_inode_was_just_written_is_not_deleted(root: Path) -> None:
         with pytest.raises(Refused, match="just written"):
             swapper.carry(1, Change(b"readme", file("new").node, None))
     assert seen(root) == tree(README=file("new"), readme=file("new"))
-
-
-def test_a_folder_that_is_there_already_is_no_change(root: Path) -> None:
-    lay(root, tree(path=folder(0o700)))
-    assert carry(root, b"path", None, folder(0o700)) is False
 
 
 @pytest.fixture
