@@ -88,6 +88,7 @@ def build(folder: Path, now: int) -> Path:
     from ..store.recording import replay
     from .demo_session import play
     from .demo_shop import AFTERNOON
+    from .installing import planned_installs
 
     project = folder / PROJECT
     project.mkdir(mode=0o755)
@@ -95,6 +96,8 @@ def build(folder: Path, now: int) -> Path:
     def hook(payload: dict[str, object], moment: int) -> None:
         replay("claude", json.dumps(payload).encode(), os.environ, moment)
 
+    for step in planned_installs(str(project), ["claude"]):
+        step.carried_out()
     play(AFTERNOON, project, Path(os.environ["CLAUDE_CONFIG_DIR"]), hook, now)
     return project
 

@@ -68,12 +68,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cells in columns, then one text that takes what room is left."""
+    """Cells in columns, then one text that takes what room is left; without any cells the text begins the line."""
 
     cells: tuple[Cell, ...] = ()
     rest: tuple[Cell, ...] = ()
     end: tuple[Cell, ...] = ()
     """Stands behind the text; never cut."""
+    wraps: bool = False
+    """Nothing of it may be missing: it goes on in further lines where it does not fit."""
 
 
 @dataclass(slots=True)
@@ -120,44 +122,78 @@ def table(rows: Sequence[Row], terminal: Terminal, gap: str = "  ") -> list[str]
         max((cell_len(row.cells[n].text) for row in rows if n < len(row.cells)), default=0) for n in range(columns)
     ]
     used = [n for n in range(columns) if widths[n]]
-    return [_line(row, widths, used, terminal, gap) for row in rows]
+    return [line for row in rows for line in _lines(row, widths, used, terminal, gap)]
 
 
-def _line(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Terminal, gap: str) -> str:
-    pieces: list[tuple[str, Style]] = []
+Pieces = list[tuple[str, Style]]
+
+
+def _lines(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Terminal, gap: str) -> list[str]:
+    lead: Pieces = []
     for n in used:
-        cell = row.cells[n] if n < len(row.cells) else Cell("")
-        padding = " " * (widths[n] - cell_len(cell.text))
-        pieces += [(padding, ""), (cell.text, cell.style)] if cell.right else [(cell.text, cell.style), (padding, "")]
-        pieces.append((gap, ""))
-    tail = [(f"  {cell.text}", cell.style) for cell in row.end if cell.text]
-    room = None
-    if terminal.width is not None:
-        taken = sum(cell_len(text) for text, _ in [*pieces, *tail])
-        room = max(0, terminal.width - taken)
-    pieces += _fitted(row.rest, room)
-    return "".join(painted(text, style, terminal) for text, style in _trimmed([*pieces, *tail])) or ""
+        if n < len(row.cells):
+            cell = row.cells[n]
+            padding = " " * (widths[n] - cell_len(cell.text))
+            lead += [(padding, ""), (cell.text, cell.style)] if cell.right else [(cell.text, cell.style), (padding, "")]
+            lead.append((gap, ""))
+    tail: Pieces = [(f"  {cell.text}", cell.style) for cell in row.end if cell.text]
+    if terminal.width is None:
+        return [_join([*lead, *((cell.text, cell.style) for cell in row.rest), *tail], terminal)]
+    room = terminal.width - _width(lead)
+    if row.wraps:
+        return _wrapped(row, lead, tail, room, terminal)
+    return [_join([*lead, *_fitted(row.rest, max(0, room - _width(tail))), *tail], terminal)]
 
 
-def _fitted(cells: Sequence[Cell], room: int | None) -> list[tuple[str, Style]]:
-    if room is None:
-        return [(cell.text, cell.style) for cell in cells]
-    pieces: list[tuple[str, Style]] = []
-    for cell in cells:
-        text = cut(cell.text, room)
-        pieces.append((text, cell.style))
-        room -= cell_len(text)
-    return pieces
+def _wrapped(row: Row, lead: Pieces, tail: Pieces, room: int, terminal: Terminal) -> list[str]:
+    """The row on as many lines as it needs, all but the first under its text."""
+    whole = [(cell.text, cell.style) for cell in row.rest] + tail
+    if _width(whole) <= room:
+        return [_join([*lead, *whole], terminal)]
+    indent = min(_width(lead), terminal.width // 2 if terminal.width else 0)
+    style = row.rest[0].style if row.rest else ""
+    first, *others = wrap("".join(text for text, _ in whole), max(10, room))
+    return [
+        _join([*lead, (first, style)], terminal),
+        *(_join([(" " * indent + text, style)], terminal) for text in others),
+    ]
 
 
-def _trimmed(pieces: Sequence[tuple[str, Style]]) -> list[tuple[str, Style]]:
-    """Without blanks at the end of the line."""
+def wrap(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, broken between words where that is possible."""
+    lines = [""]
+    for word in text.split():
+        while cell_len(word) > width:
+            lines.append(set_cell_size(word, width).rstrip() if cell_len(word[:1]) <= width else word[:1])
+            word = word[len(lines[-1]) :]
+        if word and lines[-1] and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            lines[-1] += f" {word}"
+        elif word:
+            lines.append(word)
+    return [line for line in lines if line] or [""]
+
+
+def _width(pieces: Pieces) -> int:
+    return sum(cell_len(text) for text, _ in pieces)
+
+
+def _join(pieces: Pieces, terminal: Terminal) -> str:
+    """One line, without blanks at its end."""
     kept = list(pieces)
     while kept and not kept[-1][0].strip():
         kept.pop()
     if kept:
         kept[-1] = (kept[-1][0].rstrip(), kept[-1][1])
-    return kept
+    return "".join(painted(text, style, terminal) for text, style in kept)
+
+
+def _fitted(cells: Sequence[Cell], room: int) -> Pieces:
+    pieces: Pieces = []
+    for cell in cells:
+        text = cut(cell.text, room)
+        pieces.append((text, cell.style))
+        room -= cell_len(text)
+    return pieces
 
 
 def cut(text: str, width: int) -> str:

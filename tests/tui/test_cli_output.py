@@ -32,6 +32,14 @@ def test_lines_fit_the_terminal(width: int) -> None:
     assert all(cell_len(line) <= width for line in table(rows, Terminal(width=width)))
 
 
+@pytest.mark.parametrize("width", [20, 40, 60, 80])
+def test_what_may_not_be_cut_goes_on_in_the_next_line(width: int) -> None:
+    text = "prompt “Now redesign it”, which stays as branch a-name-that-is-longer-than-any-line-should-be 見出し"
+    lines = table([Row((Cell("Discarded"),), (Cell(text),), wraps=True)], Terminal(width=width))
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "Discarded" + "".join(text.split())
+
+
 def test_columns_are_aligned() -> None:
     first, second = table(ROWS, WIDE)
     assert first.index("3f2a91c0") == second.index("7c1e")

@@ -18,6 +18,8 @@ from ..output import Output, Terminal
 from ..words import one_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ...store.api import Store
 
 
@@ -47,10 +49,20 @@ class Call:
             # Imported here: `--help` and a wrong option need no engine.
             from ...store.api import Store
 
-            if self.folder is not None and not os.path.isdir(self.folder):
-                raise NoWorkspace("there is no such folder", path=self.folder, todo="give -C a folder that exists")
+            self._need_folder()
             self.opened = Store.open(self.folder)
         return self.opened
+
+    def root(self, root_of: Callable[[str | None, Path], str]) -> str:
+        """The root that the folder belongs to, found without opening the store."""
+        from ...store.home import data_folder
+
+        self._need_folder()
+        return root_of(self.folder, data_folder())
+
+    def _need_folder(self) -> None:
+        if self.folder is not None and not os.path.isdir(self.folder):
+            raise NoWorkspace("there is no such folder", path=self.folder, todo="give -C a folder that exists")
 
     def need_workspace(self) -> Store:
         """The store of a folder where something can be seen. Raises NoWorkspace elsewhere."""

@@ -55,4 +55,4 @@ def _findings(call: Call, findings: Sequence[Finding]) -> int:
 def _row(finding: Finding) -> Row:
     sign = Cell("✓", "green") if finding.ok else Cell("✗", "red")
     todo = (Cell(f"→ {words.one_line(finding.todo)}", "yellow"),) if finding.todo else ()
-    return Row((sign,), (Cell(words.one_line(finding.what)),), todo)
+    return Row((sign,), (Cell(words.one_line(finding.what)),), todo, wraps=True)

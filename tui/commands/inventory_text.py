@@ -35,65 +35,64 @@ def live_line(live: Live, now: int) -> str:
     return f"{title} {state}" + (f" ({facts})" if facts else "")
 
 
-def inventory_rows(inventory: Inventory) -> Iterator[Row]:
-    """The whole inventory, every path by name."""
+def inventory_rows(inventory: Inventory, *, titled: bool = True) -> Iterator[Row]:
+    """The whole inventory, every path by name; what is lost last and in words."""
     now = time.time_ns()
     for live in inventory.live:
-        yield Row(rest=(Cell(live_line(live, now), "yellow"),))
+        yield Row(rest=(Cell(live_line(live, now), "yellow"),), wraps=True)
     if inventory.note:
-        yield Row(rest=(Cell(words.one_line(inventory.note), "yellow"),))
-    yield Row(rest=(Cell(_title(inventory, now), "bold"),))
+        yield Row(rest=(Cell(words.one_line(inventory.note), "yellow"),), wraps=True)
+    if titled:
+        yield Row(rest=(Cell(_title(inventory, now), "bold"),), wraps=True)
     if inventory.scope != "conversation":
-        yield from _group("restored", words.count(len(inventory.restored), "file"), inventory.restored)
-        yield from _group("kept", words.count(len(inventory.kept), "file"), inventory.kept)
-        if inventory.conflicts:
-            yield from _group("conflict", words.count(len(inventory.conflicts), "file"), inventory.conflicts)
-    yield from _discarded(inventory, now)
+        yield from _group("restored", inventory.restored)
+        yield from _group("kept", inventory.kept)
+        yield from _group("conflict", inventory.conflicts)
+    if lost := _discarded(inventory, now):
+        yield _head("discarded", lost)
     for effect in inventory.effects:
         yield _head("effects", words.one_line(effect))
     if inventory.uncaptured:
         count = words.count(inventory.uncaptured, "path")
-        yield Row(rest=(Cell(f"{count} could not be captured then: left alone", "dim"),))
+        yield Row(rest=(Cell(f"{count} could not be captured then: left alone", "dim"),), wraps=True)
 
 
 def _title(inventory: Inventory, now: int) -> str:
     target = inventory.target
-    back = f"Go back to {words.one_line(target.title)} · {SCOPES[inventory.scope]}"
+    back = f"Go back to {words.one_line(target.title)}: {SCOPES[inventory.scope]}"
     if inventory.scope == "conversation" or not target.files_as_of:
         return back
     everything = ", everything as it was then" if inventory.everything else ""
-    return f"{back} as of {words.moment(target.files_as_of, now)}{everything}"
+    return f"{back}, files as of {words.moment(target.files_as_of, now)}{everything}"
 
 
-def _discarded(inventory: Inventory, now: int) -> Iterator[Row]:
+def _discarded(inventory: Inventory, now: int) -> str:
+    """What exists now and will not: prompts by their words, files by number, and where both can be found again."""
     discarded = inventory.discarded
     parts: list[str] = []
-    if inventory.scope != "conversation" and discarded.files:
-        parts.append(words.count(len(discarded.files), "file"))
     if inventory.scope != "files" and discarded.turns:
+        prompts = ", ".join(f"“{words.one_line(prompt)}”" for prompt in discarded.prompts)
         since = f" ({words.duration(now - discarded.since)})" if discarded.since else ""
-        parts.append(f"{words.count(discarded.turns, 'turn')}{since}")
-    if not parts:
+        branch = f", still on branch {words.one_line(discarded.branch)}" if discarded.branch else ""
+        parts.append(f"{words.count(discarded.turns, 'turn')}{since}: {prompts}{branch}")
+    if inventory.scope != "conversation" and discarded.files:
+        parts.append(f"{words.count(len(discarded.files), 'file')} as they are now, still in the guard")
+    return "; ".join(parts)
+
+
+def _group(name: str, changes: Sequence[PathChange]) -> Iterator[Row]:
+    if not changes and name != "restored":
         return
-    branch = f"; stays as branch {words.one_line(discarded.branch)}" if discarded.branch else ""
-    files = discarded.files if inventory.scope != "conversation" else ()
-    yield from _group("discarded", ", ".join(parts) + branch, files)
-    if inventory.scope != "files":
-        for prompt in discarded.prompts:
-            yield Row((Cell("", ""), Cell("")), (Cell(f"prompt “{words.one_line(prompt)}”"),))
-
-
-def _group(name: str, summary: str, changes: Sequence[PathChange]) -> Iterator[Row]:
-    yield _head(name, summary)
+    yield _head(name, words.count(len(changes), "file") if changes else "nothing")
     for change in changes:
         lines = words.signed(change.added, change.removed)
         why = ", ".join(filter(None, [words.one_line(change.why), words.one_line(change.note)]))
-        yield Row((Cell(""), Cell(lines, right=True)), (Cell(path_text(change.path)),), (Cell(why, "dim"),))
+        yield Row((Cell(""), Cell(lines, right=True)), (Cell(path_text(change.path)),), (Cell(why, "dim"),), wraps=True)
 
 
 def _head(name: str, summary: str) -> Row:
     title, style = HEADINGS[name]
-    return Row((Cell(title, style), Cell("")), (Cell(summary),))
+    return Row((Cell(title, style),), (Cell(summary),), wraps=True)
 
 
 def result_lines(result: RestoreResult) -> Iterator[str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import click
 
-from ...store.model import Branch, Diff, Entry, FileDiff, Point, SessionInfo, SessionTree
+from ...store.errors import UsageError
+from ...store.model import Branch, Entry, FileDiff, Point, SessionInfo, SessionTree
+from ...store.naming import title
 from ...store.text import clean, path_text
 from .. import words
 from ..output import Cell, Row, Style, shortened
 from .call import Call, command
 from .documents import branch_document, diff_document, entry_document, point_document, session_document
-from .tree_text import point_name
 
 STATUS_SIGNS: dict[str, tuple[str, Style]] = {
     "added": ("A", "green"),
@@ -27,7 +29,9 @@ STATUS_SIGNS: dict[str, tuple[str, Style]] = {
 @command("sessions")
 def sessions(call: Call) -> int:
     """Sessions of every agent found for this workspace."""
-    found = call.need_workspace().sessions()
+    store = call.need_workspace()
+    # The list knows beginnings and ends of files only; what is inside is counted by reading them.
+    found = [replace(info, **_counts(store.tree(info.id).info)) for info in store.sessions()]
     if call.json:
         call.output.document([session_document(info) for info in found])
         return 0
@@ -38,6 +42,10 @@ def sessions(call: Call) -> int:
     short, now = shortened(info.id for info in found), time.time_ns()
     call.output.table(_session_row(info, short, now) for info in found)
     return 0
+
+
+def _counts(info: SessionInfo) -> dict[str, int]:
+    return {"entries": info.entries, "branches": info.branches}
 
 
 def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
@@ -91,50 +99,54 @@ def show(call: Call, id: str) -> int:  # noqa: A002
     """One checkpoint or entry."""
     store = call.need_workspace()
     resolved = store.resolve(id)
+    if resolved.point is None and resolved.entry is None:
+        raise UsageError('"now" is neither a checkpoint nor an entry', todo="forkpoint diff ID compares with it")
     tree = store.tree(resolved.session)
+    entries = {entry.id: entry for entry in tree.entries}
     point = next((point for point in tree.points if point.id == resolved.point), None)
-    entry = next((entry for entry in tree.entries if entry.id == resolved.entry), None)
-    is_point = point is not None and (entry is None or not _names_entry(id, entry))
-    if is_point and point is not None:
-        _show_point(call, point, entry, store.changes(point.id))
-    elif entry is not None:
-        _show_entry(call, entry, tree)
+    if point is not None:
+        _show_point(call, point, entries.get(point.entry or ""), tree)
+    else:
+        _show_entry(call, entries[resolved.entry or ""], tree)
     return 0
 
 
-def _names_entry(name: str, entry: Entry) -> bool:
-    return entry.id.startswith(name)
-
-
-def _show_point(call: Call, point: Point, entry: Entry | None, changes: Diff) -> None:
+def _show_point(call: Call, point: Point, entry: Entry | None, tree: SessionTree) -> None:
+    changes = call.store().changes(point.id)
     if call.json:
         document = {"checkpoint": point_document(point), "entry": entry_document(entry) if entry else None}
         call.output.document({**document, "changes": diff_document(changes)})
         return
     call.say_root()
-    call.output.table(
-        Row((Cell(name, "dim"),), (Cell(value),)) for name, value in _point_facts(point, entry, changes) if value
-    )
+    facts = [*_point_facts(point, entry), ("changed since", _earlier(changes.left, tree))]
+    call.output.table(Row((Cell(name, "dim"),), (Cell(value),), wraps=True) for name, value in facts if value)
     call.output.say("")
     call.output.table(change_row(file) for file in changes.files)
     if not changes.files:
-        call.output.say(f"No file differs from {words.one_line(changes.left)}.")
+        call.output.say("No file changed." if changes.left else "It is the first one: nothing to compare it with.")
 
 
-def _point_facts(point: Point, entry: Entry | None, changes: Diff) -> list[tuple[str, str]]:
-    place = f"{point.side} {words.one_line(entry.text)}" if entry else point_name(point)
+def _point_facts(point: Point, entry: Entry | None) -> list[tuple[str, str]]:
     kind = "complete" if point.complete else f"partial: knows {words.count(point.known, 'file')}"
     return [
         ("checkpoint", point.id),
         ("made", f"{words.full_time(point.time)}, reason {point.reason}{', late' if point.late else ''}"),
-        ("stands", place),
+        ("stands", words.one_line(title(replace(point, label=""), entry))),
         ("branch", words.one_line(point.branch)),
         ("label", words.one_line(point.label)),
         ("pinned", "yes" if point.pinned else ""),
         ("files", f"{point.files:,}, {kind}{', inferred' if point.inferred else ''}"),
         ("not captured", words.count(point.uncaptured, "path") if point.uncaptured else ""),
-        ("changes since", words.one_line(changes.left)),
     ]
+
+
+def _earlier(name: str, tree: SessionTree) -> str:
+    """The checkpoint that the changes are counted from, in words where it is one of this tree."""
+    point = next((point for point in tree.points if point.id == name), None)
+    if point is None:
+        return words.one_line(name)
+    entry = next((entry for entry in tree.entries if entry.id == point.entry), None)
+    return f"{name} {words.one_line(title(point, entry))}"
 
 
 def change_row(file: FileDiff) -> Row:
@@ -166,7 +178,7 @@ def _show_entry(call: Call, entry: Entry, tree: SessionTree) -> None:
         ("branch", words.one_line(tree.branch_of.get(entry.id, ""))),
         ("checkpoints", ", ".join(point.id for point in tree.points if point.entry == entry.id)),
     ]
-    call.output.table(Row((Cell(name, "dim"),), (Cell(value),)) for name, value in facts if value)
+    call.output.table(Row((Cell(name, "dim"),), (Cell(value),), wraps=True) for name, value in facts if value)
     for block in blocks:
         title = [words.one_line(block.title)] if block.title else []
         call.output.say("", *title, *clean(block.text, keep_lines=True).rstrip("\n").split("\n"))

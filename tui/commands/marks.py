@@ -1,35 +1,13 @@
-"""Commands that add to the record and touch no file: `save`, `label`, `pin`, `unpin`."""
+"""Marks on points, which touch no file: `label`, `pin`, `unpin`."""
 
 from __future__ import annotations
-
-import os
 
 import click
 
 from ...store.model import Operation
-from ...store.text import path_text
 from .. import words
-from ..output import path_keys
 from .call import Call, command
 from .documents import operation_document
-
-
-@command("save")
-@click.option("-m", "--label", default="", help="A label for the checkpoint.")
-@click.option("--session", default="", metavar="S", help="The session it belongs to; else the workspace's own.")
-def save(call: Call, label: str, session: str) -> int:
-    """A checkpoint of now; prints its id."""
-    store = call.store()
-    saved = store.save(label=label, session=session, progress=call.progress("saving"))
-    if call.json:
-        uncaptured = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.uncaptured]
-        call.output.document({"id": saved.id, "label": saved.label, "files": saved.files, "uncaptured": uncaptured})
-        return 0
-    call.say_root()
-    named = f" [{words.one_line(saved.label)}]" if saved.label else ""
-    call.output.say(f"{saved.id}  {words.count(saved.files, 'file')} saved{named}")
-    call.output.say(*(f"not captured: {path_text(path)} ({words.one_line(why)})" for path, why in saved.uncaptured))
-    return 0
 
 
 @command("label")

@@ -23,7 +23,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "status": "status",
     },
     "Go back and on": {
-        "save": "marks",
+        "save": "save",
         "restore": "restore",
         "fork": "fork",
         "undo": "undo",

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from ...store.errors import UnsafePlace, UsageError
 from ...store.text import path_text
 from .. import words
+from ..installing import Step, planned_installs, planned_uninstalls
 from ..output import Style, painted
 from .call import Call, command
 from .documents import Document
 
 if TYPE_CHECKING:
     from ...store.api import Saved
-    from ...store.rewrite import Change
 
 LINE_STYLES: dict[str, Style] = {"+": "green", "-": "red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One settings file of one agent."""
-
-    agent: str
-    kind: Literal["install", "uninstall"]
-    everywhere: bool
-    root: str
-    change: Change
-
-    def carried_out(self) -> Step:
-        """Writes the file; the change then tells where the old one was kept."""
-        return replace(self, change=_change(self.agent, self.kind, self.everywhere, self.root, dry_run=False))
 
 
 def _options(function: Callable[..., int]) -> Callable[..., int]:
@@ -58,7 +41,7 @@ def install(call: Call, agents: tuple[str, ...], everywhere: bool, here: bool, d
     if everywhere and here:
         raise UsageError("--everywhere and --here exclude each other")
     root = _root(call, needed=here)
-    steps = [_planned(name, "install", not here, root) for name in _chosen(agents)]
+    steps = planned_installs(root, agents, everywhere=not here)
     steps = _settled(call, root, steps, "Recording is switched on already.", dry_run=dry_run, yes=yes)
     saved = None if dry_run else _first_checkpoint(call)
     if call.json:
@@ -76,11 +59,8 @@ def uninstall(call: Call, agents: tuple[str, ...], everywhere: bool, here: bool,
 
     Without --everywhere and --here: out of both files. Without AGENT: of every agent.
     """
-    from ...store import agents as registry
-
     root = _root(call, needed=False)
-    places = [place for place, chosen in ((True, everywhere), (False, here)) if chosen or everywhere == here]
-    steps = [_planned(name, "uninstall", place, root) for name in agents or registry.names() for place in places]
+    steps = planned_uninstalls(root, agents, everywhere=everywhere or not here, here=here or not everywhere)
     steps = _settled(call, root, steps, "There are no hooks of forkpoint here.", dry_run=dry_run, yes=yes)
     if call.json:
         call.output.document({"agents": [_document(step) for step in steps]})
@@ -97,23 +77,6 @@ def hook(call: Call, arguments: tuple[str, ...]) -> int:
     return 0
 
 
-def planned_installs(root: str) -> list[Step]:
-    """What switching recording on would change, for every agent in use; for the app, which shows it first."""
-    return [_planned(name, "install", True, root) for name in _chosen(())]
-
-
-def _chosen(agents: Sequence[str]) -> Sequence[str]:
-    """The agents that were named, else those that are in use on this machine."""
-    from ...store import agents as registry
-
-    if agents:
-        return [registry.get(name).NAME for name in agents]
-    found = [name for name in registry.names() if registry.get(name).detect()]
-    if not found:
-        raise UsageError("no agent is in use here yet", todo=f"name one: {', '.join(registry.names())}")
-    return found
-
-
 def _root(call: Call, *, needed: bool) -> str:
     """The root; the home folder is none, but one may well install for everywhere from there."""
     try:
@@ -122,23 +85,6 @@ def _root(call: Call, *, needed: bool) -> str:
         if needed:
             raise
         return os.path.realpath(call.folder or os.getcwd())
-
-
-def _planned(agent: str, kind: Literal["install", "uninstall"], everywhere: bool, root: str) -> Step:
-    return Step(agent, kind, everywhere, root, _change(agent, kind, everywhere, root, dry_run=True))
-
-
-def _change(agent: str, kind: str, everywhere: bool, root: str, *, dry_run: bool) -> Change:
-    from ...store import agents as registry
-    from ...store.agents.claude import settings
-    from ...store.home import data_folder
-
-    registry.get(agent)
-    backups = Path(data_folder()) / "settings-backups"
-    if kind == "uninstall":
-        return settings.uninstall(everywhere=everywhere, root=root, backups=backups, dry_run=dry_run)
-    executable = settings.this_executable()
-    return settings.install(everywhere=everywhere, root=root, executable=executable, backups=backups, dry_run=dry_run)
 
 
 def _settled(call: Call, root: str, steps: list[Step], idle: str, *, dry_run: bool, yes: bool) -> list[Step]:

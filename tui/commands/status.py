@@ -30,7 +30,9 @@ def status(call: Call, line: bool) -> int:
         call.output.say(_line(found))
     else:
         call.say_root()
-        call.output.table(Row((Cell(name, "dim"),), (Cell(value),)) for name, value in _facts(found) if value)
+        call.output.table(
+            Row((Cell(name, "dim"),), (Cell(value),), wraps=True) for name, value in _facts(found) if value
+        )
     return 0 if found.recording else 1
 
 

@@ -64,7 +64,7 @@ def _show(call: Call, name: str, plan: UndoPlan) -> None:
     call.say_root()
     when = words.moment(plan.operation.time, time.time_ns())
     call.output.say(f"{name}: {words.one_line(plan.operation.summary)} ({when})")
-    call.output.table(inventory_rows(plan.inventory))
+    call.output.table(inventory_rows(plan.inventory, titled=False))
 
 
 @command("operations")
