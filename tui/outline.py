@@ -84,8 +84,9 @@ class Row:
         return sum(point.added or 0 for point in counted), sum(point.removed or 0 for point in counted)
 
 
-Loose = Point | Operation | str
-"""What stands between turns: a checkpoint or operation of a person, or the first entry of a branch that was left."""
+Loose = Point | Operation | Branch | str
+"""What stands between turns: a checkpoint or operation of a person, a branch that nobody went on with, or the first
+entry of a branch that was left."""
 Steps = Iterator["Steps"]
 """Work that emits rows, and yields the work that must be done before it goes on: a call stack without recursion."""
 
@@ -114,6 +115,10 @@ class Outline:
         self._guards: dict[str, str] = {}
         self._guarded: set[str] = set()
         self._branches = {branch.name: branch for branch in tree.branches}
+        self._unused: dict[str, list[Branch]] = {}
+        for branch in tree.branches:
+            if branch.first is None and branch.head:
+                self._unused.setdefault(branch.head, []).append(branch)
         self._join()
         self.path = self._active_path()
         self._place()
@@ -175,7 +180,7 @@ class Outline:
         for operation in self.tree.operations:
             if operation.kind in MARKS_ONLY:
                 continue
-            if isinstance(guard := operation.data.get("guard"), str):
+            if (guard := operation.data.get("guard")) and isinstance(guard, str):
                 self._guards[operation.id] = guard
                 self._guarded.add(guard)
             at = operation.entry if operation.entry in self.parents else newest_before(main, operation.time)
@@ -266,6 +271,13 @@ class Outline:
                 if inner.kind != "branch":
                     row.moved.extend(inner.moved)
 
+    def _add_unused(self, branch: Branch, depth: int) -> None:
+        """A branch without an entry of its own: a fork that waits for its first prompt."""
+        active = branch.state == "active"
+        row = Row(f"b:{branch.name}", "branch", depth, 0, "nothing said yet", branch.updated, active, -1)
+        row.branch, row.at = branch, branch.head
+        self._append(row)
+
     def _nameless(self, first: str, entry: Entry) -> Branch:
         """Stands for a line of entries that the engine has not named."""
         head = first
@@ -277,19 +289,24 @@ class Outline:
         for _, what in sorted(loose, key=lambda pair: pair[0]):
             if isinstance(what, str):
                 yield self._branch(what, depth + 1, at)
+            elif isinstance(what, Branch):
+                self._add_unused(what, depth + 1)
             elif isinstance(what, Point):
                 self._add_point(what, "", depth, 0, -1, what.entry or at)
             else:
                 self._add_operation(what, depth, at)
 
     def _loose(self, at: str) -> list[tuple[int, Loose]]:
-        """Checkpoints and operations of a person at this entry; a guard belongs to its operation's row."""
+        """What stands after this entry and is none; a guard belongs to its operation's row."""
         guards = self._guarded
         found: list[tuple[int, Loose]] = [
             (point.time, point)
             for point in self.own.get(at, ())
-            if point.reason in OF_A_PERSON and point.id not in guards
+            if point.reason in OF_A_PERSON
+            and point.id not in guards
+            and not stands_on_its_entry(point, self.entries[at])
         ]
+        found.extend((branch.updated, branch) for branch in self._unused.get(at, ()))
         found.extend((operation.time, operation) for operation in self._acts.get(at, ()))
         return found
 
@@ -390,6 +407,13 @@ class Outline:
                 return own[-1]
             at = self.parents[at] if at in self.parents else self.entries[at].parent if at in self.entries else None
         return self._first[-1] if self._first else None
+
+
+def stands_on_its_entry(point: Point, entry: Entry) -> bool:
+    """Whether a checkpoint is a mark of its entry's row; the others have rows of their own."""
+    if entry.flavour == "save":
+        return True
+    return point.reason not in OF_A_PERSON and not (point.reason == "tool" and point.side == "before")
 
 
 def newest_before(entries: list[Entry], time: int) -> str | None:

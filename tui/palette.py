@@ -1,0 +1,35 @@
+"""The palette: every action that can be done here, by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from .actions import Action, actions_of, key_names
+
+
+class Actions(Provider):
+    """Offers the actions of the screen beneath, from the one list."""
+
+    def _offered(self) -> Iterator[tuple[Action, str]]:
+        places = getattr(self.screen, "PLACES", ())
+        for action in actions_of(*places, "everywhere"):
+            if action.palette and action.label and self.screen.check_action(action.id, ()) is True:
+                keys = " ".join(key_names(action))
+                yield action, f"{action.label}  ({keys})" if keys else action.label
+
+    def _command(self, action: Action) -> partial[object]:
+        target = self.app if action.where == "everywhere" else self.screen
+        return partial(target.run_action, action.id)
+
+    async def discover(self) -> Hits:
+        for action, name in self._offered():
+            yield DiscoveryHit(name, self._command(action), help=action.text)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for action, name in self._offered():
+            if (score := matcher.match(f"{name} {action.text}")) > 0:
+                yield Hit(score, matcher.highlight(name), self._command(action), help=action.text)

@@ -1,0 +1,290 @@
+"""What the main screen does besides looking: everything that changes something opens a dialog first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from ...store.errors import ForkpointError
+from ...store.model import ForkResult, Operation, Point, RestoreResult
+from .. import detail
+from ..messages import Progress
+from ..outline import Row
+from ..words import count, listing, moment, one_line, path_text
+from .page import Page
+
+if TYPE_CHECKING:
+    from ...store.api import Saved, Status, Store
+    from ..widgets.timeline import Timeline
+
+NO_MOMENT = "This row is an operation: u undoes the newest one, o lists all."
+
+
+class Acting(Page):
+    """The actions of the tree that save, mark, compare, go back, fork and list."""
+
+    status: Status | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def tree(self) -> Timeline: ...
+
+        def read_tree(self) -> None: ...
+
+        def open_session(self, session: str | None, go_to: str = "") -> None: ...
+
+        def go_to_name(self, name: str) -> bool: ...
+
+    def _target(self) -> tuple[Row, str] | None:
+        """The row under the cursor and what the engine calls it; tells why when it is no moment."""
+        row = self.tree.row
+        if row is None:
+            self.notice.say("There is nothing here yet.", then="c saves a checkpoint")
+            return None
+        if not row.target:
+            self.notice.say(NO_MOMENT)
+            return None
+        return row, row.target
+
+    # Comparing
+
+    def action_diff(self) -> None:
+        """From the mark to this row, or what this row changed."""
+        from .diff import DiffScreen
+
+        found = self._target()
+        outline = self.tree.outline
+        if found is None or outline is None:
+            return
+        row, _ = found
+        if self.tree.marked:
+            marked = outline.rows[outline.index[self.tree.marked]]
+            left, right = outline.checkpoint_at(marked), outline.checkpoint_at(row)
+            if left is None or right is None:
+                self.notice.say("No checkpoint stands at or before one of the two rows.")
+            elif left.id == right.id:
+                self.notice.say("Both rows stand for the same checkpoint.", then="@ goes to where the files are")
+            else:
+                self.app.push_screen(DiffScreen(left.id, right.id))
+            return
+        ends = outline.ends(row)
+        if ends is None:
+            own = outline.checkpoint_at(row)
+            why = "No file changed here" if own else "No checkpoint stands at or before this row"
+            if own and not row.points:
+                why += f": it stands for the checkpoint of {moment(own.time, self.app.now())}"
+            self.notice.say(f"{why}.", then="] next checkpoint · space marks one side")
+        else:
+            self.app.push_screen(DiffScreen(ends[0].id, ends[1].id))
+
+    def action_compare_now(self) -> None:
+        from .diff import DiffScreen
+
+        found = self._target()
+        if found is not None:
+            self.app.push_screen(DiffScreen(found[1], None))
+
+    # Going back, undo, redo
+
+    def action_restore(self) -> None:
+        from .restore import GoBack, RestoreDialog
+
+        found = self._target()
+        if found is not None:
+            row, target = found
+            self.app.push_screen(RestoreDialog(GoBack(target, row.time)), self._went_back)
+
+    def action_undo(self) -> None:
+        from .restore import RestoreDialog, TakeBack
+
+        self.app.push_screen(RestoreDialog(TakeBack("undo")), self._went_back)
+
+    def action_redo(self) -> None:
+        from .restore import RestoreDialog, TakeBack
+
+        self.app.push_screen(RestoreDialog(TakeBack("redo")), self._went_back)
+
+    def _went_back(self, done: tuple[str, RestoreResult] | None) -> None:
+        """Tells what was done in one line, each path that was not by name, and how to go on in the agent."""
+        from .outcome import OutcomeDialog
+
+        if done is None:
+            return
+        verb, result = done
+        self.read_tree()
+        line = result_line(verb, result)
+        way_back = {"Gone back": "u undoes", "Undone": "U does it again", "Done again": "u undoes"}[verb]
+        missed = [*result.failed, *result.late_conflicts]
+        self.notice.say(line, "attention" if missed else "text", then=way_back)
+        if missed or result.fork is not None:
+            self.app.push_screen(OutcomeDialog(line, way_back, result), self._go_on)
+
+    # Forks
+
+    def action_fork(self) -> None:
+        from .fork import ForkDialog
+
+        found = self._target()
+        if found is not None:
+            self.app.push_screen(ForkDialog(found[1]), self._forked)
+
+    def _forked(self, result: ForkResult | None) -> None:
+        from .outcome import ForkedDialog
+
+        if result is None:
+            return
+        self.read_tree()
+        self.notice.say(f"Branch {one_line(result.branch)} is ready.", then="u undoes")
+        self.app.push_screen(ForkedDialog(result), self._go_on)
+
+    def _go_on(self, result: ForkResult | None) -> None:
+        """Runs the agent on a branch; the app comes back when it ends."""
+        if result is None:
+            return
+        from ..running import run_in_terminal
+
+        problem = run_in_terminal(self.app, result.command, result.cwd)
+        if problem:
+            self.notice.say(problem, "attention")
+        self.read_tree()
+
+    # Checkpoints and marks
+
+    @work(exclusive=True, group="save")
+    async def action_checkpoint(self) -> None:
+        """Saves the files as they are, in the conversation that is shown."""
+        outline = self.tree.outline
+        session = outline.tree.info.id if outline and outline.tree.entries else ""
+        self.notice.say("Saving a checkpoint …")
+
+        def progress(done: int, total: int) -> None:
+            self.post_message(Progress(done))
+
+        def save(store: Store) -> Saved:
+            return store.save(session=session, progress=progress)
+
+        try:
+            saved = await self.ask(save)
+        except ForkpointError as error:
+            self.failed(error)
+            return
+        left_out = [f"{path} ({why})" for path, why in saved.uncaptured]
+        words = f"Checkpoint saved: {count(saved.files, 'file')}."
+        if left_out:
+            words += f" Not captured: {listing(left_out, 2)}"
+        self.notice.say(words, "attention" if left_out else "text", then="t names it")
+        self.open_session(getattr(self, "session", None))
+
+    def on_progress(self, message: Progress) -> None:
+        if message.done:
+            self.notice.say(f"Saving a checkpoint … {count(message.done, 'file')}")
+
+    def _own_point(self) -> Point | None:
+        """The checkpoint of the row, or of the last one that it sums up; tells why when there is none."""
+        row = self.tree.row
+        point = row.point or (row.moved[-1] if row and row.moved else None) if row else None
+        if point is None:
+            self.notice.say("This row has no checkpoint of its own.", then="] goes to the next one")
+        return point
+
+    def action_label(self) -> None:
+        from .label import LabelDialog
+
+        point = self._own_point()
+        if point is not None:
+            self.app.push_screen(LabelDialog(point), self._labelled)
+
+    def _labelled(self, operation: Operation | None) -> None:
+        if operation is not None:
+            self.notice.say(one_line(operation.summary), then="u undoes")
+            self.read_tree()
+
+    def action_pin(self) -> None:
+        from .asking import AskDialog
+
+        point = self._own_point()
+        if point is None:
+            return
+        if not point.pinned:
+            self._pin(point)
+            return
+        why = "It would no longer be kept for good: later it can expire by the rules, after being announced."
+        dialog = AskDialog("Take the pin away", why, "Take away", lambda store: store.unpin(point.id))
+        self.app.push_screen(dialog, self._labelled)
+
+    @work(exclusive=True, group="mark")
+    async def _pin(self, point: Point) -> None:
+        try:
+            operation = await self.ask(lambda store: store.pin(point.id))
+        except ForkpointError as error:
+            self.failed(error)
+            return
+        self._labelled(operation)
+
+    # Copying
+
+    @work(exclusive=True, group="copy")
+    async def action_copy(self) -> None:
+        row, outline = self.tree.row, self.tree.outline
+        if row is None or outline is None:
+            return
+        try:
+            text = await self.ask(lambda store: detail.whole_text(store, outline, row))
+        except ForkpointError as error:
+            self.failed(error)
+            return
+        self.app.copy_to_clipboard(text)
+        self.notice.say(f"Copied {count(text.count(chr(10)) + 1, 'line')}.")
+
+    def action_copy_id(self) -> None:
+        found = self._target()
+        if found is not None:
+            self.app.copy_to_clipboard(found[1])
+            self.notice.say(f"Copied {found[1]}.")
+
+    # Lists
+
+    def action_branches(self) -> None:
+        from .branches import BranchesScreen
+
+        if self.tree.outline is not None:
+            self.app.push_screen(BranchesScreen(self.tree.outline), self._go)
+
+    def action_operations(self) -> None:
+        from .operations import OperationsScreen
+
+        self.app.push_screen(OperationsScreen(), self._go)
+
+    def action_sessions(self) -> None:
+        from .sessions import SessionsScreen
+
+        current = self.tree.outline.tree.info.id if self.tree.outline else ""
+        self.app.push_screen(SessionsScreen(current), self._go)
+
+    def _go(self, place: object) -> None:
+        """A list answers with a session and a name in it."""
+        if isinstance(place, tuple):
+            session, name = place
+            if session is None or (self.tree.outline and self.tree.outline.tree.info.id == session):
+                if name and not self.go_to_name(name):
+                    self.notice.say("That row is not in this session's tree.")
+            else:
+                self.open_session(session, name)
+
+
+def result_line(verb: str, result: RestoreResult) -> str:
+    """What a restore did, in one line: "5 of 6 files went back"."""
+    whole = len(result.done) + len(result.failed) + len(result.late_conflicts)
+    scope = result.inventory.scope
+    parts: list[str] = []
+    if whole:
+        parts.append(f"{len(result.done)} of {count(whole, 'file')} went back")
+    elif scope != "conversation":
+        parts.append("no file had to change")
+    if result.fork is not None:
+        parts.append(f"the conversation goes on as branch {one_line(result.fork.branch)}")
+    for change in result.failed[:1]:
+        parts.append(f"not {path_text(change.path)}: {one_line(change.why)}")
+    return f"{verb}: {', '.join(parts)}." if parts else f"{verb}."

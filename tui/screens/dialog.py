@@ -1,0 +1,137 @@
+"""What every dialog is: told text, then choices, then buttons, the one that cancels first and focused.
+
+No printable key does what a dialog is for, whatever opened it: only ctrl+s, or moving to the button and Enter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from ...store.errors import ForkpointError
+from ..actions import Where
+from ..widgets.choices import Press, Told
+from ..widgets.lines import bindings, clip_title
+from ..widgets.sheet import Paragraph, text
+from .page import Answer, told
+
+if TYPE_CHECKING:
+    from ...store.api import Store
+    from ..app import ForkpointApp
+
+Result = TypeVar("Result")
+
+KEYS = {binding.action: binding for binding in bindings("dialog")}
+
+
+class Body(VerticalScroll, can_focus=False):
+    """What a dialog tells and asks; scrolls when it is higher than the screen."""
+
+
+class Dialog(ModalScreen[Result], Generic[Result]):
+    """A dialog that is left with esc, and done with ctrl+s."""
+
+    PLACES: ClassVar[tuple[Where, ...]] = ()
+    AUTO_FOCUS = "#cancel"
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        KEYS["cancel"],
+        KEYS["confirm"],
+        Binding("down", "scroll_body(1)", show=False),
+        Binding("up", "scroll_body(-1)", show=False),
+        Binding("pagedown", "scroll_body(8)", show=False),
+        Binding("pageup", "scroll_body(-8)", show=False),
+    ]
+
+    heading = ""
+    """The title in the border."""
+    verb = "Do it"
+    """The label of the button that does it."""
+
+    _title = ""
+
+    if TYPE_CHECKING:
+
+        @property
+        def app(self) -> ForkpointApp: ...
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            with Body(id="body"):
+                yield Told(ident="told")
+                yield from self.compose_body()
+            yield Told(ident="trouble")
+            with Horizontal(id="buttons"):
+                yield Press("Cancel", "esc", ident="cancel")
+                yield from self.compose_buttons()
+                if self.verb:
+                    yield Press(self.verb, "ctrl+s", ident="confirm", main=True)
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Choices and fields below the told text."""
+        return ()
+
+    def compose_buttons(self) -> Iterable[Widget]:
+        """Buttons between cancelling and doing it."""
+        return ()
+
+    def on_mount(self) -> None:
+        box = self.query_one("#dialog")
+        box.styles.border = (self.app.signs.border, self.app.theme_variables["attention"])
+        self.entitle(self.heading)
+
+    def entitle(self, title: str) -> None:
+        """Puts a title into the border."""
+        self._title = title
+        short = self.app.size.height < 22
+        width = self.app.size.width if short else min(100, self.app.size.width * 9 // 10)
+        self.query_one("#dialog").border_title = Content(clip_title(title, width - 6, self.app.signs.more)).markup
+
+    def on_resize(self) -> None:
+        self.entitle(self._title)
+
+    async def ask(self, work: Callable[[Store], Answer]) -> Answer:
+        """Does something with the store on another thread."""
+        return await self.app.ask(work)
+
+    def tell(self, paragraphs: Iterable[Paragraph]) -> None:
+        """What stands at the top of the dialog."""
+        self.query_one("#told", Told).show(paragraphs)
+
+    def trouble(self, words: str, todo: str = "") -> None:
+        """What is wrong, above the buttons; "" takes it away."""
+        lines = [text(f"! {words}", "attention", hang=2)] if words else []
+        if words and todo:
+            lines.append(text(f"  {todo}", "muted", hang=2))
+        self.query_one("#trouble", Told).show(lines)
+
+    def failed(self, error: ForkpointError) -> None:
+        """What the engine refused, and what to do."""
+        self.trouble(told(error), error.todo)
+
+    def action_scroll_body(self, by: int) -> None:
+        self.query_one("#body").scroll_relative(y=by, animate=False)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+    def action_confirm(self) -> None:
+        """Does what the dialog is for."""
+
+    def on_press_pressed(self, event: Press.Pressed) -> None:
+        if event.press.id == "cancel":
+            self.action_cancel()
+        elif event.press.id == "confirm":
+            self.action_confirm()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in a field goes to the next one, and does nothing else."""
+        event.stop()
+        self.focus_next()

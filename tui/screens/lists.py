@@ -1,0 +1,112 @@
+"""What the list screens share: a header, a filter, a list, and leaving with esc."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.events import Resize
+from textual.widgets import Input
+
+from ..actions import Where
+from ..widgets.bars import Bar, KeyBar, Notice
+from ..widgets.choices import Told
+from ..widgets.lines import Lines, bindings
+from ..widgets.listing import Column, Item, Listing
+from ..widgets.sheet import text
+from .page import Page
+
+
+class ListScreen(Page):
+    """A list in columns; Enter opens the row, / filters."""
+
+    PLACES: ClassVar[tuple[Where, ...]] = ("list",)
+    BINDINGS: ClassVar[list[Binding]] = bindings("list")  # type: ignore[assignment]
+    AUTO_FOCUS = "#list"
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = ()
+    HEADING = ""
+    EMPTY = "Nothing here yet."
+    HEAD = True
+    """Whether the columns have names."""
+
+    def compose(self) -> ComposeResult:
+        yield Bar(ident="header")
+        yield Input(id="line", placeholder="filter", select_on_focus=False)
+        yield Listing(self.COLUMNS, ident="list", head=self.HEAD)
+        yield Notice(ident="notice")
+        yield KeyBar(ident="keys")
+        yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.list.empty = "Reading …"
+        self.show_header()
+        self.load()
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.width < 40 or event.size.height < 10, "-tiny")
+
+    @property
+    def list(self) -> Listing:
+        return self.query_one("#list", Listing)
+
+    def load(self) -> None:
+        """Fills the list, in a worker where it must be read."""
+
+    def opened(self, item: Item) -> None:
+        """What Enter does with a row."""
+
+    def show_header(self) -> None:
+        """Says what is listed, and how much of it shows."""
+        items = [item for item in self.list.items if not item.heading]
+        shown = sum(1 for at in self.list.shown if not self.list.items[at].heading)
+        number = f"{shown} of {len(items)}" if shown != len(items) else f"{len(items)}"
+        left = [(self.HEADING, "strong"), (f"  {self.about}", "muted"), (f"  {number}", "muted")]
+        self.query_one("#header", Bar).show(left, [("filtered", "attention")] if self.list.needle else [])
+
+    @property
+    def about(self) -> str:
+        """What stands beside the heading."""
+        return ""
+
+    def filled(self, items: list[Item], *, at: str = "") -> None:
+        """Shows what was read."""
+        self.list.empty = self.EMPTY
+        self.list.fill(items, at=at)
+        self.show_header()
+
+    def action_choose(self) -> None:
+        if self.list.item is not None:
+            self.opened(self.list.item)
+
+    def on_lines_chosen(self, event: Lines.Chosen) -> None:
+        self.action_choose()
+
+    def action_list_filter(self) -> None:
+        line = self.query_one("#line", Input)
+        line.add_class("-on")
+        line.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.list.filter(event.value)
+        self.show_header()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter goes to the list, and opens nothing yet."""
+        event.stop()
+        if not event.value:
+            self.query_one("#line").remove_class("-on")
+        self.list.focus()
+
+    def action_leave(self) -> None:
+        line = self.query_one("#line", Input)
+        if line.has_class("-on"):
+            line.value = ""
+            line.remove_class("-on")
+            self.list.filter("")
+            self.show_header()
+            self.list.focus()
+        elif not self.notice.hush():
+            self.dismiss(None)

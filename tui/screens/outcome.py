@@ -1,0 +1,137 @@
+"""What was done, where one line is not enough: paths that were not, and how to go on in the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from ...store.model import ForkResult, RestoreResult
+from ...store.text import clean
+from ..actions import Where
+from ..commands.inventory_text import go_on
+from ..inventory import live_words
+from ..running import edit_text, editor
+from ..widgets.choices import Press
+from ..widgets.sheet import BLANK, Paragraph, text
+from ..words import count, one_line, path_text
+from .dialog import Dialog
+
+
+class GoOnDialog(Dialog[ForkResult]):
+    """Tells how to go on with a branch; continuing now gives the terminal to the agent."""
+
+    PLACES: ClassVar[tuple[Where, ...]] = ("dialog",)
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding("y", "copy_command", show=False),
+        Binding("e", "edit_prompt", show=False),
+    ]
+    verb = "Continue now"
+
+    def __init__(self, fork: ForkResult | None) -> None:
+        super().__init__()
+        self.fork = fork
+        if fork is None:
+            self.verb = ""
+
+    def compose_buttons(self) -> Iterable[Widget]:
+        if self.fork is not None:
+            if self.fork.prompt_text and editor():
+                yield Press("Edit the prompt", "e", ident="edit")
+            yield Press("Copy command", "y", ident="copy")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#cancel", Press).name_it("Stay")
+        if self.fork is not None and self.fork.prompt_text:
+            self.app.copy_to_clipboard(self.fork.prompt_text)
+
+    def fork_told(self) -> list[Paragraph]:
+        """The branch, the command to go on with it, and the prompt that is handed back."""
+        fork = self.fork
+        if fork is None:
+            return []
+        paragraphs = [text("To go on with it:"), text(go_on(fork), "strong", indent=2)]
+        if fork.prompt_text:
+            lines = clean(fork.prompt_text, keep_lines=True).strip().split("\n")
+            paragraphs += [BLANK, text("The prompt that was left out is in the clipboard:")]
+            paragraphs += [text(line, "said", indent=2) for line in lines[:6]]
+            if len(lines) > 6:
+                paragraphs.append(text(f"{count(len(lines) - 6, 'more line', 'more lines')}", "muted", indent=2))
+        return paragraphs
+
+    def action_copy_command(self) -> None:
+        if self.fork is not None:
+            self.app.copy_to_clipboard(go_on(self.fork))
+            self.trouble("")
+            self.tell([*self.paragraphs(), BLANK, text("The command is in the clipboard.", "muted")])
+
+    def action_edit_prompt(self) -> None:
+        if self.fork is not None and self.fork.prompt_text and editor():
+            self.trouble(edit_text(self.app, self.fork.prompt_text))
+
+    def paragraphs(self) -> list[Paragraph]:
+        """All that the dialog tells."""
+        return self.fork_told()
+
+    def on_press_pressed(self, event: Press.Pressed) -> None:
+        if event.press.id == "copy":
+            self.action_copy_command()
+        elif event.press.id == "edit":
+            self.action_edit_prompt()
+        else:
+            super().on_press_pressed(event)
+
+    def action_confirm(self) -> None:
+        if self.fork is not None:
+            self.dismiss(self.fork)
+
+
+class ForkedDialog(GoOnDialog):
+    """After a fork."""
+
+    def __init__(self, fork: ForkResult) -> None:
+        super().__init__(fork)
+        self.heading = f"Branch {one_line(fork.branch)} is ready"
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.tell(self.paragraphs())
+
+
+class OutcomeDialog(GoOnDialog):
+    """After a restore, an undo or a redo that has more to tell than one line."""
+
+    def __init__(self, line: str, way_back: str, result: RestoreResult) -> None:
+        super().__init__(result.fork)
+        self.result = result
+        self.heading = line.rstrip(".")
+        self.way_back = way_back
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.tell(self.paragraphs())
+
+    def paragraphs(self) -> list[Paragraph]:
+        result = self.result
+        paragraphs: list[Paragraph] = []
+        if result.failed:
+            paragraphs.append(text(f"{count(len(result.failed), 'file')} did not go back:", "attention"))
+            paragraphs += [
+                text(f"{path_text(change.path)}: {one_line(change.why)}", indent=2, hang=2) for change in result.failed
+            ]
+        if result.late_conflicts:
+            paragraphs.append(text("Changed while this dialog was open, and left as it is:", "attention"))
+            paragraphs += [text(path_text(change.path), indent=2) for change in result.late_conflicts]
+        if result.guard:
+            words = f"What was here before is kept as checkpoint {result.guard[:4]}: {self.way_back}."
+            paragraphs.append(text(words, "muted"))
+        paragraphs.append(BLANK)
+        paragraphs += self.fork_told()
+        if result.fork is not None:
+            for live in result.inventory.live:
+                words = f"{live_words(live, self.app.now())}: it still has the old conversation."
+                paragraphs.append(text(f"{words} Go on with the command above.", "attention", hang=2))
+        return paragraphs

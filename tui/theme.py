@@ -1,0 +1,232 @@
+"""Colours and signs: three meanings have a colour (added, removed, attention), and none is told by colour alone."""
+
+from __future__ import annotations
+
+import codecs
+import locale
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.style import Style
+    from textual.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """The characters that the app draws with."""
+
+    checkpoint: str = "●"
+    partial: str = "◐"
+    idle: str = "○"
+    here: str = "◀"
+    folded: str = "▸"
+    unfolded: str = "▾"
+    line: str = "│"
+    branch: str = "├─"
+    rule: str = "─"
+    error: str = "✗"
+    pin: str = "◆"
+    mark: str = "◇"
+    back: str = "↩"
+    fork: str = "⑂"
+    more: str = "…"
+    cut: str = "»"
+    arrow: str = "→"
+    minus: str = "−"
+    dot: str = "·"
+    left_quote: str = "“"
+    right_quote: str = "”"
+    bar: str = "▌"
+    picked: str = "(•)"
+    unpicked: str = "( )"
+    ticked: str = "[x]"
+    unticked: str = "[ ]"
+    border: str = "round"
+
+
+PLAIN = Signs(
+    checkpoint="*",
+    partial="o",
+    idle="-",
+    here="<",
+    folded=">",
+    unfolded="v",
+    line="|",
+    branch="+-",
+    rule="-",
+    error="x",
+    pin="#",
+    mark="=",
+    back="~",
+    fork="Y",
+    more="~",
+    cut=">",
+    arrow="->",
+    minus="-",
+    dot="-",
+    left_quote='"',
+    right_quote='"',
+    bar="|",
+    picked="(*)",
+    border="ascii",
+)
+"""For terminals and locales without the other ones."""
+
+TO_PLAIN = str.maketrans({"●": "*", "◐": "o", "·": "-", "−": "-", "…": "~", "→": ">", "“": '"', "”": '"', "»": ">"})
+"""The signs that stand inside of sentences."""
+
+
+def signs_for(environment: Mapping[str, str] = os.environ) -> Signs:
+    """The signs that this process's terminal can show; FORKPOINT_ASCII=1 asks for the plain ones."""
+    if environment.get("FORKPOINT_ASCII") or environment.get("TERM") == "linux":
+        return PLAIN
+    try:
+        encoding = codecs.lookup(locale.getpreferredencoding(False)).name
+    except LookupError:
+        return PLAIN
+    return Signs() if encoding == "utf-8" else PLAIN
+
+
+def themes() -> list[Theme]:
+    """The app's own themes; the first is the default."""
+    from textual.theme import Theme
+
+    calm = {
+        "added": "#8fc29a",
+        "added-ground": "#20352a",
+        "added-word": "#2f6345",
+        "removed": "#dd8f97",
+        "removed-ground": "#3b252b",
+        "removed-word": "#783a48",
+        "attention": "#e8b45a",
+        "row": "#2b4a66",
+        "row-idle": "#26333f",
+        "bar": "#20272d",
+        "muted": "#7d868d",
+        "faint": "#4f585f",
+        "border-blurred": "#3a444c",
+        "footer-background": "#20272d",
+        "code-keyword": "#9db8d8",
+        "code-string": "#b9c7a1",
+        "code-number": "#d3b58f",
+        "code-name": "#d8d3a8",
+    }
+    light = {
+        "added": "#1d6b37",
+        "added-ground": "#dcefe0",
+        "added-word": "#a5d8b3",
+        "removed": "#a32638",
+        "removed-ground": "#f8e0e2",
+        "removed-word": "#eeb0b7",
+        "attention": "#8a5800",
+        "row": "#bcd7f0",
+        "row-idle": "#dfe6ec",
+        "bar": "#e6eaed",
+        "muted": "#5d676e",
+        "faint": "#a3adb4",
+        "border-blurred": "#b8c1c7",
+        "footer-background": "#e6eaed",
+        "code-keyword": "#1d4f8c",
+        "code-string": "#4a6414",
+        "code-number": "#8a4b08",
+        "code-name": "#5d5310",
+    }
+    blue_orange = {
+        "added": "#86b8ee",
+        "added-ground": "#1b3147",
+        "added-word": "#285f94",
+        "removed": "#eda35d",
+        "removed-ground": "#40301d",
+        "removed-word": "#8a5520",
+    }
+    dark = {
+        "primary": "#6ea8d8",
+        "secondary": "#7d868d",
+        "accent": "#e8b45a",
+        "warning": "#e8b45a",
+        "error": "#dd8f97",
+        "success": "#8fc29a",
+        "foreground": "#d9dcde",
+        "background": "#16191c",
+        "surface": "#1a1e21",
+        "panel": "#20272d",
+    }
+    pale = {
+        "primary": "#2468a0",
+        "secondary": "#5d676e",
+        "accent": "#8a5800",
+        "warning": "#8a5800",
+        "error": "#a32638",
+        "success": "#1d6b37",
+        "foreground": "#20262a",
+        "background": "#fbfcfc",
+        "surface": "#f4f6f7",
+        "panel": "#e6eaed",
+    }
+    return [
+        Theme("calm", **dark, dark=True, variables=calm),
+        Theme("calm-light", **pale, dark=False, variables=light),
+        Theme("calm-blue-orange", **dark, dark=True, variables=calm | blue_orange),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """How a piece of text looks: names of theme variables, and what is left of it without colours."""
+
+    colour: str = ""
+    ground: str = ""
+    bold: bool | None = None
+    italic: bool | None = None
+    underline: bool | None = None
+    reverse: bool | None = None
+
+
+INKS: Mapping[str, Ink] = {
+    "text": Ink(),
+    "strong": Ink(bold=True),
+    "muted": Ink("muted"),
+    "faint": Ink("faint"),
+    "said": Ink(italic=True),
+    "added": Ink("added"),
+    "removed": Ink("removed"),
+    "attention": Ink("attention", bold=True),
+    "key": Ink("attention", bold=True),
+    "chip": Ink("muted", bold=True),
+    "hit": Ink("attention", bold=True, underline=True),
+    "here": Ink("attention", bold=True),
+    "row": Ink(ground="row"),
+    "row-idle": Ink(ground="row-idle"),
+    "head": Ink(ground="bar", bold=True),
+    "bar": Ink(ground="bar"),
+    "old": Ink(ground="removed-ground"),
+    "new": Ink(ground="added-ground"),
+    "old-word": Ink(ground="removed-word", bold=True),
+    "new-word": Ink(ground="added-word", bold=True),
+    "code-keyword": Ink("code-keyword"),
+    "code-string": Ink("code-string"),
+    "code-number": Ink("code-number"),
+    "code-name": Ink("code-name"),
+    "code-comment": Ink("muted", italic=True),
+    "selected": Ink(reverse=True),
+}
+
+
+def inked(base: Style, names: str, variables: Mapping[str, str]) -> Style:
+    """A style with these inks (separated by blanks) over it, the later ones over the earlier."""
+    from rich.style import Style
+
+    for name in names.split():
+        ink = INKS[name]
+        base += Style(
+            color=variables[ink.colour] if ink.colour else None,
+            bgcolor=variables[ink.ground] if ink.ground else None,
+            bold=ink.bold,
+            italic=ink.italic,
+            underline=ink.underline,
+            reverse=ink.reverse,
+        )
+    return base
