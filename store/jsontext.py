@@ -76,9 +76,12 @@ class Edit:
     text: str
 
 
-def parse(text: str) -> Node:
-    """Reads one JSON value; comments, trailing commas and a byte order mark are passed over. Raises NotJson."""
-    scanner = _Scanner(text)
+def parse(text: str, *, strict: bool = False) -> Node:
+    """Reads one JSON value; a byte order mark is passed over, and unless strict comments and trailing commas are.
+
+    Raises NotJson.
+    """
+    scanner = _Scanner(text, strict)
     start = scanner.blank(1 if text.startswith("\ufeff") else 0)
     node = scanner.value(start, 0)
     if scanner.blank(node.end) != len(text):
@@ -169,8 +172,9 @@ def indent_of(text: str, at: int) -> str | None:
 
 
 class _Scanner:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, strict: bool) -> None:
         self.text = text
+        self.strict = strict
 
     def fail(self, what: str, at: int) -> NoReturn:
         raise NotJson(what, self.text.count("\n", 0, at) + 1)
@@ -180,6 +184,8 @@ class _Scanner:
         while True:
             found = _BLANK.match(self.text, at)
             at = found.end() if found else at
+            if self.strict and self.text.startswith(("//", "/*"), at):
+                self.fail("a comment", at)
             if self.text.startswith("//", at):
                 end = self.text.find("\n", at)
                 at = len(self.text) if end < 0 else end
@@ -222,6 +228,8 @@ class _Scanner:
             if self.text.startswith(",", at):
                 child = Child(child.start, child.key, child.node, at)
                 at = self.blank(at + 1)
+                if self.strict and self.text.startswith(closing, at):
+                    self.fail("a comma behind the last one", at)
             elif not self.text.startswith(closing, at):
                 self.fail(f"a missing comma or {closing}", at)
             children.append(child)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.builders.folders import seen
@@ -271,6 +273,16 @@ def test_uninstalling_leaves_settings_and_turn_as_they_were(claude: ClaudeCode) 
     assert file.read_bytes() == before
     claude.ask("Do TURN1 please", "--continue")
     assert len([p for p in claude.forkpoint("log")["checkpoints"] if p["complete"]]) == recorded
+
+
+def test_why_hooks_are_refused_in_a_file_with_comments_claude_would_not_read_them(claude: ClaudeCode) -> None:
+    fired = claude.folder / "fired"
+    hook = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": f"touch {fired}"}]}]}}
+    (claude.config / "settings.json").write_text("// mine\n" + json.dumps(hook))
+    claude.ask("QUESTION")
+    assert not fired.exists()
+    refused = claude.forkpoint("install", "claude", "--yes", code=1)
+    assert "a comment in line 1" in refused["error"]["what"]
 
 
 def test_a_session_from_before_forkpoint_has_points_to_go_back_to(claude: ClaudeCode) -> None:

@@ -21,7 +21,7 @@ def missing() -> str:
     return "" if shutil.which("tmux") else "tmux is not installed"
 
 
-def wait_until(answer: Callable[[], T], what: str, seconds: float = 40.0) -> T:
+def wait_until(answer: Callable[[], T | None], what: str, seconds: float = 40.0) -> T:
     """The first true answer of a function that is asked again and again."""
     end = time.monotonic() + seconds
     while True:

@@ -52,6 +52,8 @@ class Installed:
     """Events for which there is no hook of ours."""
     disabled: bool = False
     """The file switches all hooks off (disableAllHooks)."""
+    unread: str = ""
+    """Why Claude Code does not read the file, in words; "" when it does."""
 
 
 def command(executable: str, event: str) -> str:
@@ -128,7 +130,7 @@ def installed(root: str | os.PathLike[str], env: Mapping[str, str] = os.environ)
             off = top.get("disableAllHooks")
             missing = tuple(event for event in EVENTS if event not in {o.event for o in ours})
             disabled = off is not None and off.node.value is True
-            found.append(Installed(file, ours[0].executable, missing, disabled))
+            found.append(Installed(file, ours[0].executable, missing, disabled, _unread(text)))
     return tuple(found)
 
 
@@ -141,7 +143,17 @@ def hooks_problem(root: str | os.PathLike[str], env: Mapping[str, str] = os.envi
     return "" if "" in problems else problems[0]
 
 
+def _unread(text: str) -> str:
+    try:
+        jsontext.parse(text, strict=True)
+    except NotJson as error:
+        return str(error)
+    return ""
+
+
 def _problem_of(found: Installed) -> str:
+    if found.unread:
+        return f"in a file that Claude Code cannot read ({found.unread} of {found.file})"
     if found.disabled:
         return f"switched off (disableAllHooks in {found.file})"
     if not os.access(found.executable, os.X_OK):
@@ -160,7 +172,7 @@ def plan_install(file: str, executable: str) -> Change:
         text = _fresh(executable)
         return Change(file, None, text.encode(), (*_head(file, made=True), *(f"+{x}" for x in text.split("\n")[:-1])))
     text = _decoded(before)
-    top = _parsed(text, file)
+    top = _parsed(text, file, strict=True)
     stale = [o for o in _ours(top) if o.command != command(executable, o.event)]
     cuts = jsontext.without(text, [o.path for o in stale])
     cleaned = jsontext.apply(text, cuts)
@@ -283,11 +295,12 @@ def _odd(file: str, what: str) -> ForkpointError:
     return ForkpointError(what, path=file, todo="it was left as it is; mend it")
 
 
-def _parsed(text: str, file: str) -> Node:
+def _parsed(text: str, file: str, *, strict: bool = False) -> Node:
+    """The file's content. strict: as Claude Code reads it, which passes over a file with comments as a whole."""
     try:
-        top = jsontext.parse(text)
+        top = jsontext.parse(text, strict=strict)
     except NotJson as error:
-        what = f"this settings file is no valid JSON ({error})"
+        what = f"Claude Code cannot read this settings file, it is no valid JSON ({error})"
         raise ForkpointError(what, path=file, todo="it was left as it is; mend that line first") from error
     if top.shape != "object":
         raise _odd(file, "it holds no object")

@@ -24,14 +24,11 @@ FILES = {
     "no members": "{}",
     "no members, a line end": "{}\n",
     "no members, but white space": "{ \n }\n",
-    "no members, but a comment": "{\n  // nothing yet\n}\n",
     "one line": '{"theme":"dark","n":[1,2,{}]}',
     "two spaces": '{\n  "theme": "dark",\n  "permissions": {\n    "allow": []\n  }\n}\n',
     "tabs and CRLF": '{\r\n\t"theme": "dark"\r\n}\r\n',
     "no last line end": '{\n    "theme": "dark"\n}',
     "a byte order mark": '\ufeff{\n "theme": "dark"\n}\n',
-    "comments": '// mine\n{\n  /* a */ "theme": "dark" // why\n  , "x": 1 /* last */\n}\n// end',
-    "trailing commas": '{\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say hi"},],},],},\n}\n',
     "empty hooks": '{\n  "hooks": {}\n}\n',
     "empty hooks with white space": '{\n  "hooks": {\n  }\n}\n',
     "an empty event": '{"hooks": {"Stop": [], "PreToolUse": [ ]}}',
@@ -158,7 +155,7 @@ def _patched(text: str, hunks: str) -> str:
 
 # --- any settings file -------------------------------------------------------------------------------------------
 
-BLANK = strategies.sampled_from(["", "", " ", "\n", "\n  ", "\r\n\t", " /* c */ ", " // c, ] }\n", "\n\n"])
+BLANK = strategies.sampled_from(["", "", " ", "\n", "\n  ", "\r\n\t", "\n\n"])
 NAMES = strategies.one_of(
     strategies.sampled_from(["hooks", "theme", "env", *claude.EVENTS]), strategies.text(max_size=4)
 )
@@ -170,10 +167,7 @@ def json_text(draw, inner: SearchStrategy[str], opening: str, closing: str, name
     for value in draw(strategies.lists(inner, max_size=3)):
         key = json.dumps(draw(NAMES), ensure_ascii=draw(strategies.booleans())) + draw(BLANK) + ":" if named else ""
         parts.append(draw(BLANK) + key + draw(BLANK) + value + draw(BLANK))
-    body = ",".join(parts)
-    if parts and draw(strategies.booleans()):
-        body += "," + draw(BLANK)
-    return opening + (body or draw(BLANK)) + closing
+    return opening + (",".join(parts) or draw(BLANK)) + closing
 
 
 SCALARS = strategies.one_of(
@@ -201,8 +195,6 @@ def settings_text(draw) -> str:
         hooks = f'{draw(BLANK)}"hooks"{draw(BLANK)}:{draw(BLANK)}{{{inside or draw(BLANK)}}}{draw(BLANK)}'
         members.insert(draw(strategies.integers(0, len(members))), hooks)
     body = ",".join(members)
-    if members and draw(strategies.booleans()):
-        body += "," + draw(BLANK)
     mark = "\ufeff" if draw(strategies.booleans()) else ""
     return f"{mark}{draw(BLANK)}{{{body or draw(BLANK)}}}{draw(BLANK)}"
 
@@ -214,17 +206,6 @@ def test_any_settings_file_comes_back_to_the_byte(text: str) -> None:
     assert {e for e in claude.EVENTS if "hook claude" in json.dumps(hooks_of(after)[e])} == set(claude.EVENTS)
     assert without_ours(after) == without_ours(text)
     assert uninstalled(after) == text
-
-
-@given(VALUES)
-@settings(max_examples=100, deadline=None)
-def test_the_scanner_reads_what_json_reads(text: str) -> None:
-    try:
-        expected = json.loads(text)
-    except ValueError:  # comments and trailing commas: more than JSON
-        jsontext.parse(text)
-    else:
-        assert jsontext.plain(jsontext.parse(text)) == expected
 
 
 # --- what people do between install and uninstall -----------------------------------------------------------------
@@ -243,6 +224,12 @@ def test_hooks_added_by_others_meanwhile_stay() -> None:
 def test_a_setting_added_behind_ours_stays() -> None:
     text = installed('{\n  "theme": "dark"\n}\n')
     assert uninstalled(text[:-3] + ',\n  "model": "opus"\n}\n') == '{\n  "theme": "dark",\n  "model": "opus"\n}\n'
+
+
+def test_hooks_come_out_of_a_file_that_got_a_comment_meanwhile() -> None:
+    text = installed('{\n  "theme": "dark"\n}\n')
+    commented = text.replace('"theme"', '// light?\n  "theme"')
+    assert uninstalled(commented) == '{\n  // light?\n  "theme": "dark"\n}\n'
 
 
 def test_an_event_that_was_taken_out_by_hand_is_put_in_again() -> None:
@@ -344,6 +331,8 @@ def test_a_linked_settings_file_stays_a_link(project: Path, home: dict[str, str]
         ('{"hooks": {"Stop": {}}}', '"Stop"'),
         ('{"a": 1} {}', "behind the end"),
         ("[" * 5000, "too deep"),
+        ('{\n  // mine\n  "theme": "dark"\n}', "a comment in line 2"),
+        ('{\n  "theme": "dark",\n}', "a comma behind the last one in line 3"),
     ],
 )
 def test_a_file_that_cannot_take_hooks_is_left_alone_and_says_why(
@@ -395,6 +384,9 @@ def test_why_hooks_tell_nothing_is_said_in_words(project: Path, home: dict[str, 
     del data["hooks"]["Stop"]
     file.write_text(json.dumps(data))
     assert claude.hooks_problem(project, home) == f"incomplete, there is none for Stop ({file})"
+    file.write_text("// mine\n" + json.dumps(data))
+    unread = f"in a file that Claude Code cannot read (a comment in line 1 of {file})"
+    assert claude.hooks_problem(project, home) == unread
     file.write_text(json.dumps({**data, "disableAllHooks": True}))
     assert claude.hooks_problem(project, home) == f"switched off (disableAllHooks in {file})"
 
