@@ -73,7 +73,7 @@ class Row:
     cells: tuple[Cell, ...] = ()
     rest: tuple[Cell, ...] = ()
     end: tuple[Cell, ...] = ()
-    """Stands behind the text; never cut."""
+    """Stands behind the text, which makes room for it as long as it keeps a few words itself."""
     wraps: bool = False
     """Nothing of it may be missing: it goes on in further lines where it does not fit."""
 
@@ -126,6 +126,8 @@ def table(rows: Sequence[Row], terminal: Terminal, gap: str = "  ") -> list[str]
 
 
 Pieces = list[tuple[str, Style]]
+LEAST = 20
+"""Columns that a text keeps, though what stands behind it be cut."""
 
 
 def _lines(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Terminal, gap: str) -> list[str]:
@@ -138,16 +140,17 @@ def _lines(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Termi
             lead.append((gap, ""))
     tail: Pieces = [(f"  {cell.text}", cell.style) for cell in row.end if cell.text]
     if terminal.width is None:
-        return [_join([*lead, *((cell.text, cell.style) for cell in row.rest), *tail], terminal)]
+        return [_join([*lead, *_pieces(row.rest), *tail], terminal)]
     room = terminal.width - _width(lead)
     if row.wraps:
         return _wrapped(row, lead, tail, room, terminal)
-    return [_join([*lead, *_fitted(row.rest, max(0, room - _width(tail))), *tail], terminal)]
+    text = _fitted(_pieces(row.rest), max(room - _width(tail), min(room, LEAST)))
+    return [_join([*lead, *text, *_fitted(tail, room - _width(text))], terminal)]
 
 
 def _wrapped(row: Row, lead: Pieces, tail: Pieces, room: int, terminal: Terminal) -> list[str]:
     """The row on as many lines as it needs, all but the first under its text."""
-    whole = [(cell.text, cell.style) for cell in row.rest] + tail
+    whole = [*_pieces(row.rest), *tail]
     if _width(whole) <= room:
         return [_join([*lead, *whole], terminal)]
     indent = min(_width(lead), terminal.width // 2 if terminal.width else 0)
@@ -187,13 +190,17 @@ def _join(pieces: Pieces, terminal: Terminal) -> str:
     return "".join(painted(text, style, terminal) for text, style in kept)
 
 
-def _fitted(cells: Sequence[Cell], room: int) -> Pieces:
-    pieces: Pieces = []
-    for cell in cells:
-        text = cut(cell.text, room)
-        pieces.append((text, cell.style))
-        room -= cell_len(text)
-    return pieces
+def _pieces(cells: Sequence[Cell]) -> Pieces:
+    return [(cell.text, cell.style) for cell in cells]
+
+
+def _fitted(pieces: Pieces, room: int) -> Pieces:
+    """The pieces in at most `room` columns."""
+    fitted: Pieces = []
+    for text, style in pieces:
+        fitted.append((cut(text, room), style))
+        room -= cell_len(fitted[-1][0])
+    return fitted
 
 
 def cut(text: str, width: int) -> str:
