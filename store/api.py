@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from . import agents, capture, diff, forking, goal, health, operations, restoring, sides, tree, undoing
+from . import agents, diff, forking, goal, health, operations, restoring, saving, sides, tree, undoing
 from .errors import UsageError
 from .forking import ForkPlan
 from .goal import Goal
@@ -26,22 +26,12 @@ from .naming import clock
 from .operations import Record
 from .resolve import FILES, Resolved, quick, resolve
 from .restoring import RestorePlan
+from .saving import Saved
 from .sides import Side
 from .undoing import UndoPlan
 from .workspace import Workspace
 
 __all__ = ["ForkPlan", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A checkpoint that was made on request."""
-
-    id: str
-    label: str
-    files: int
-    uncaptured: tuple[tuple[str, str], ...]
-    """Path and reason of what could not be captured."""
 
 
 class Store:
@@ -139,16 +129,13 @@ class Store:
 
     def save(self, *, label: str = "", session: str = "", progress: Callable[[int, int], None] | None = None) -> Saved:
         """A checkpoint of now; returns when it is on the disk."""
-        place = self._workspace.adopted()
         agent = ""
         if session and session != FILES:
             info = self._workspace.session(session)
             agent, session = info.agent, info.ids[-1]
         else:
             session = ""
-        wanted = capture.Wanted("manual", agent=agent, session=session, label=label)
-        taken = capture.take(place, wanted, progress=(lambda done: progress(done, 0)) if progress else None)
-        return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())))
+        return saving.save(self.root, home=self.home, label=label, agent=agent, session=session, progress=progress)
 
     def plan_restore(
         self,

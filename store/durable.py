@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 
@@ -12,7 +11,7 @@ def write_atomic(file: Path, data: bytes, *, mode: int = 0o600, sync: bool = Tru
 
     With sync=False only the rename protects it: for caches whose loss costs nothing but time.
     """
-    temporary = file.with_name(f"{file.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = file.with_name(f"{file.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "wb") as stream:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -57,7 +56,7 @@ class Record:
 
 def new_id() -> str:
     """A random id: 12 hexadecimal digits, so that it is never taken for a checkpoint's."""
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()
 
 
 def append(place: Place, objects: Objects, record: Record) -> Record:

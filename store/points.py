@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -80,7 +79,7 @@ class Checkpoint:
 
 def new_id() -> str:
     """A random id: 16 hexadecimal digits."""
-    return secrets.token_hex(8)
+    return os.urandom(8).hex()
 
 
 def ref_of(point: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import subprocess
 import sys
 from collections.abc import Generator
@@ -189,8 +188,8 @@ def adopt(root: str, home: Path) -> Place:
 
 def _make(root: str, home: Path) -> Place:
     stat = os.stat(root)
-    workspace = make_folder(home / "workspaces" / secrets.token_hex(8))
-    place = Place(home, workspace, Root(secrets.token_hex(4), root, stat.st_dev, stat.st_ino, birth_of(root)))
+    workspace = make_folder(home / "workspaces" / os.urandom(8).hex())
+    place = Place(home, workspace, Root(os.urandom(4).hex(), root, stat.st_dev, stat.st_ino, birth_of(root)))
     make_folder(place.folder)
     process.create(place.git_dir)
     _write(workspace, [place.root])

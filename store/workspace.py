@@ -21,6 +21,7 @@ from .naming import clock, title
 from .operations import Record
 from .resolve import FILES
 from .roots import Place
+from .saving import root_of
 from .sides import Side
 from .transcripts import Kept
 
@@ -39,8 +40,7 @@ class Workspace:
 
     def __init__(self, folder: str | os.PathLike[str] | None, home: Path | None) -> None:
         self.home = home or data_folder()
-        self.root = roots.choose(roots.real(folder or os.getcwd()), self.home)
-        roots.refuse_unsafe(self.root)
+        self.root = root_of(folder, self.home)
         self.lock = threading.RLock()
         self._content: Content | None = None
         self._read: dict[str, Read] = {}

@@ -11,12 +11,11 @@ import pygit2
 from pygit2.enums import DiffFind, DiffOption
 
 from ..states import FOLDER_MODE, Node
-from .reader import Objects, Stored, node
+from .reader import FOLDER, Objects, Stored, node
 from .stream import EMPTY_TREE
 
 Nodes = dict[bytes, tuple[Node | None, Node | None]]
 BINARY_SNIFF = 8000
-FOLDER = 0o040000
 
 
 def compare(objects: Objects, left: Stored, right: Stored) -> Nodes:
@@ -56,9 +55,7 @@ def tree_changes(
 
 
 def _entries(objects: Objects, tree: str) -> dict[bytes, tuple[int, str]]:
-    if tree == EMPTY_TREE:
-        return {}
-    return {entry.raw_name or b"": (int(entry.filemode), str(entry.id)) for entry in objects.tree(tree)}
+    return {name: (git_mode, oid) for name, git_mode, oid in objects.entries(tree)}
 
 
 def _modes_only(

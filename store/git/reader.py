@@ -26,6 +26,7 @@ for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLe
 
 LARGE = 8 << 20
 LINK = 0o120000
+FOLDER = 0o040000
 
 
 class Stored(NamedTuple):
@@ -59,7 +60,10 @@ class Objects:
         found = self._object(oid)
         if not isinstance(found, pygit2.Blob):
             raise StoreDamaged("an object is not a blob", path=oid, todo="forkpoint verify")
-        return found.data
+        try:
+            return found.data
+        except pygit2.GitError:
+            raise StoreDamaged("an object is damaged", path=oid, todo="forkpoint verify") from None
 
     def copy(self, oid: str, descriptor: int) -> None:
         """Writes a blob's bytes to an open file, with little memory whatever its size."""
@@ -164,15 +168,23 @@ class Objects:
         """Every blob below a tree: path, git mode, id; without recursion."""
         if tree == EMPTY_TREE:
             return
-        pending = [(b"", self.tree(tree))]
+        pending = [(b"", tree)]
         while pending:
             base, here = pending.pop()
-            for entry in here:
-                path = base + (entry.raw_name or b"")
-                if entry.filemode == 0o040000:
-                    pending.append((path + b"/", cast(pygit2.Tree, entry)))
+            for name, git_mode, oid in self.entries(here):
+                if git_mode == FOLDER:
+                    pending.append((base + name + b"/", oid))
                 else:
-                    yield path, int(entry.filemode), str(entry.id)
+                    yield base + name, git_mode, oid
+
+    def entries(self, tree: str) -> list[tuple[bytes, int, str]]:
+        """Name, git mode and id of what stands in a tree. Raises StoreDamaged."""
+        if tree == EMPTY_TREE:
+            return []
+        try:
+            return [(entry.raw_name or b"", int(entry.filemode), str(entry.id)) for entry in self.tree(tree)]
+        except (pygit2.GitError, KeyError, ValueError):
+            raise StoreDamaged("a tree is damaged", path=tree, todo="forkpoint verify") from None
 
     def _state(self, stored: Stored) -> State:
         modes = self.modes(stored)

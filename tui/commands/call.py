@@ -18,8 +18,6 @@ from ..output import Output, Terminal
 from ..words import one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ...store.api import Store
 
 
@@ -53,12 +51,12 @@ class Call:
             self.opened = Store.open(self.folder)
         return self.opened
 
-    def root(self, root_of: Callable[[str | None, Path], str]) -> str:
+    def root(self) -> str:
         """The root that the folder belongs to, found without opening the store."""
-        from ...store.home import data_folder
+        from ...store.saving import root_of
 
         self._need_folder()
-        return root_of(self.folder, data_folder())
+        return root_of(self.folder)
 
     def _need_folder(self) -> None:
         if self.folder is not None and not os.path.isdir(self.folder):

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from ...store.saving import Saved, root_of
+from ...store.saving import Saved
 from ...store.saving import save as save_root
 from ...store.text import path_text
 from .. import words
@@ -19,7 +19,7 @@ from .call import Call, command
 @click.option("--session", default="", metavar="S", help="The session it belongs to; else the workspace's own.")
 def save(call: Call, label: str, session: str) -> int:
     """A checkpoint of now; prints its id."""
-    root = call.root(root_of)
+    root = call.root()
     saved = _saved(call, root, label, session)
     if call.json:
         uncaptured = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.uncaptured]

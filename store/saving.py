@@ -1,0 +1,45 @@
+"""A checkpoint on request. Light: `forkpoint save` in a script or an editor's hook starts as quickly as a hook does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from . import capture, roots
+from .capture import Wanted
+from .home import data_folder
+
+
+class Saved(NamedTuple):
+    """A checkpoint that was made on request."""
+
+    id: str
+    label: str
+    files: int
+    uncaptured: tuple[tuple[str, str], ...]
+    """Path and reason of what could not be captured."""
+
+
+def root_of(folder: str | os.PathLike[str] | None, home: Path | None = None) -> str:
+    """The root that a folder belongs to. Raises UnsafePlace for / and the home folder."""
+    root = roots.choose(roots.real(folder or os.getcwd()), home or data_folder())
+    roots.refuse_unsafe(root)
+    return root
+
+
+def save(
+    root: str,
+    *,
+    home: Path | None = None,
+    label: str = "",
+    agent: str = "",
+    session: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Saved:
+    """A checkpoint of a root as it is now; returns when it is on the disk. `progress` gets (files so far, 0)."""
+    place = roots.adopt(root, home or data_folder())
+    wanted = Wanted("manual", agent=agent, session=session, label=label)
+    taken = capture.take(place, wanted, progress=(lambda done: progress(done, 0)) if progress else None)
+    return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())))
