@@ -18,7 +18,9 @@ from .health import Finding
 from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
 from .operations import Record
 from .restore import apply, journal
+from .restore.below import ignores_case, opened_root, stands
 from .restore.coverage import Coverage, Pair, differences
+from .restore.paths import folded
 from .restore.plan import Plan
 from .restore.plan import plan as plan_paths
 from .restore.recovery import finish_or_roll_back
@@ -144,26 +146,19 @@ def planned(
     def merged(path: bytes, base: Node, mine: Node, theirs: Node) -> bytes | None:
         return merge(workspace.objects().read(base.oid), files.now.read(path, mine), files.then.read(path, theirs))
 
-    return plan_paths(
-        files.pairs,
-        coverage(files.then),
-        files.now.state,
-        coverage(files.now),
-        decisions,
-        choices=choices,
-        count=count,
-        merge=merged,
-        exists=lambda path: os.path.lexists(os.path.join(os.fsencode(workspace.root), path)),
-        fold=bytes.lower if _ignores_case(workspace.root) else None,
-    )
-
-
-def _ignores_case(root: str) -> bool:
-    swapped = os.path.join(os.path.dirname(root), os.path.basename(root).swapcase())
-    try:
-        return swapped != root and os.path.samefile(swapped, root)
-    except OSError:
-        return False
+    with opened_root(workspace.root) as top:
+        return plan_paths(
+            files.pairs,
+            coverage(files.then),
+            files.now.state,
+            coverage(files.now),
+            decisions,
+            choices=choices,
+            count=count,
+            merge=merged,
+            exists=lambda path: stands(top, path),
+            fold=folded if ignores_case(top) else None,
+        )
 
 
 def _discarded(goal: Goal, found: Plan, scope: Scope) -> Discarded:

@@ -15,6 +15,7 @@ from .restore.coverage import Coverage, differences
 from .restore.plan import Plan
 from .restore.scope import take_back
 from .restoring import NOTHING, Files, change_files, coverage, planned, state_after, told
+from .states import State
 from .workspace import Workspace
 
 
@@ -75,7 +76,11 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
         raise Refused("what this needs is kept no longer, so it is past undoing", todo="forkpoint operations")
     with place.locked("look"):
         now = workspace.now(place)
-    wanted = state_after(now.state, {path: (None, pair[1] if redo else pair[0]) for path, pair in changes.items()})
+    around = _state_around(workspace, record, redo)
+    wanted = state_after(
+        now.state if around is None else around,
+        {path: (None, pair[1] if redo else pair[0]) for path, pair in changes.items()},
+    )
     then = sides.Side(
         f"{record.summary} · {clock(record.time)}",
         record.time,
@@ -87,6 +92,16 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
     pairs = differences(then.state, Coverage(), now.state, coverage(now))
     left = {path: (pair[0] if redo else pair[1]) for path, pair in changes.items()}
     return planned(workspace, Files(then, now, pairs), take_back(pairs, left))
+
+
+def _state_around(workspace: Workspace, record: Record, redo: bool) -> State | None:
+    """The whole folder as it is to be: it tells folders that were empty from those that came with the files in them.
+
+    That is what the operation's own guard holds, and for redo the guard of the undo; None when it is kept no longer.
+    """
+    undos = [act.guard for act in workspace.acts() if act.kind == "undo" and act.of == record.id]
+    stored = workspace.stored((undos or [""])[-1] if redo else record.guard)
+    return workspace.objects().state(stored) if stored is not None else None
 
 
 def carry_out(workspace: Workspace, shown: UndoPlan, live_too: bool = False) -> RestoreResult:
