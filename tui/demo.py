@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -36,14 +37,28 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, "FORKPOINT_HOME": str(folder / "forkpoint"), "CLAUDE_CONFIG_DIR": str(folder / "claude")}
 
 
+@dataclass(slots=True)
+class Ending:
+    """The process that shows the demo, and the signal that told it to end."""
+
+    child: subprocess.Popen[bytes] | None = None
+    number: int = 0
+
+    def pass_on(self) -> None:
+        """Gives the signal to the process, which ends in order; nothing is to be done while there is none."""
+        if self.number and self.child is not None and self.child.poll() is None:
+            self.child.send_signal(self.number)
+
+
 def run(*, keep: str | None = None, as_json: bool = False) -> int:
     """Shows the demo and answers with its exit code; the folder is gone afterwards, unless it is to be kept."""
-    with _folder(keep) as folder, _signals() as children:
+    with _ending() as ending, _folder(keep) as folder:
         command = [sys.executable, "-P", "-m", "forkpoint.tui.demo", str(folder)]
         command += ["--json"] * as_json + ["--kept"] * (keep is not None)
-        child = subprocess.Popen(command, env=environment(folder))
-        children.append(child)
-        return child.wait() % 256
+        ending.child = subprocess.Popen(command, env=environment(folder))
+        ending.pass_on()
+        code = ending.child.wait()
+    return 128 + ending.number if ending.number else abs(code)
 
 
 @contextmanager
@@ -61,20 +76,17 @@ def _folder(keep: str | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _signals() -> Iterator[list[subprocess.Popen[bytes]]]:
+def _ending() -> Iterator[Ending]:
     """Passes on what would end this process, so that it lives until the folder can be removed."""
-    children: list[subprocess.Popen[bytes]] = []
+    ending = Ending()
 
     def end(number: int, frame: FrameType | None) -> None:
-        for child in children:
-            if child.poll() is None:
-                child.send_signal(number)
-        if not children:
-            sys.exit(128 + number)
+        ending.number = number
+        ending.pass_on()
 
     before = {number: signal.signal(number, end) for number in ENDING}
     try:
-        yield children
+        yield ending
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -15,6 +15,7 @@ from forkpoint.tui.demo import PROJECT, build
 
 from tests.builders.cli import Talk, forkpoint, process
 
+LEAVES_THE_SCREEN = "\x1b[?1049l"
 MINUTE = 60 * 1_000_000_000
 
 
@@ -133,8 +134,10 @@ def test_ended_by_a_signal_it_leaves_nothing_behind(number: signal.Signals, when
     talk = Talk("demo", env=_environment(tmp_path / "temporary"))
     talk.until("Playing" if when == "while it is built" else "Now redesign the payment page")
     talk.child.send_signal(number)
-    talk.close()
+    assert talk.close() == 128 + number
     assert list((tmp_path / "temporary").iterdir()) == []
+    if when == "while it is open":
+        assert LEAVES_THE_SCREEN in talk.seen, "the terminal is given back"
 
 
 def test_the_project_of_the_demo_is_no_link(shop: Path) -> None:
