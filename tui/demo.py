@@ -135,17 +135,17 @@ def to_try(folder: Path, *, kept: bool) -> list[str]:
     lines = [f"export {name}={shlex.quote(str(value))}" for name, value in names.items()] if kept else []
     lines += [f"cd {shlex.quote(str(folder / PROJECT))}"] if kept else []
     lines += [
-        "forkpoint log --entries                      every entry, not only turns and checkpoints",
-        "forkpoint diff 'ID' --stat                   what differs between a checkpoint and now",
-        "forkpoint restore 'ID' --both --dry-run      what going back would do, before it does it",
-        "forkpoint fork 'ID'                          a new branch from there, and how to go on with it",
-        "forkpoint undo                               takes the last of it back",
+        "forkpoint log --entries                    every entry, not only turns and checkpoints",
+        "forkpoint diff ID --stat                   what differs between a checkpoint and now",
+        "forkpoint restore ID --both --dry-run      what going back would do, before it does it",
+        "forkpoint fork ID                          a new branch from there, and how to go on with it",
+        "forkpoint undo                             takes the last of it back",
     ]
     if kept:
-        return ["Try, with an ID from above:", *lines]
+        return ["To try, with an ID from above:", *lines]
     return [
-        "Try, with an ID from above, in a terminal inside of the app (forkpoint demo) or on a demo that stays",
-        "(forkpoint demo --keep DIR); this one is gone now:",
+        "This one is gone now. In a terminal, forkpoint demo opens it in the app; forkpoint demo --keep DIR leaves it",
+        "in DIR, to try, with an ID from above:",
         *lines,
     ]
 

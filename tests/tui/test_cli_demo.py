@@ -101,7 +101,7 @@ def test_without_a_terminal_it_prints_the_tree_and_what_to_try(tmp_path: Path) -
     answer = process("demo", env=env)
     assert answer.code == 0, answer.err
     assert "Now redesign the payment page" in answer.out
-    assert "forkpoint restore 'ID' --both --dry-run" in answer.out
+    assert "forkpoint restore ID --both --dry-run" in answer.out
     assert list((tmp_path / "temporary").iterdir()) == []
     assert not Path(os.environ["FORKPOINT_HOME"]).exists()
 
