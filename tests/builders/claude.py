@@ -385,7 +385,8 @@ class ClaudeSession:
         other = ClaudeSession(self.home, self.cwd, now=self.now, history=self.history)
         other.attachments = self.attachments
         records = [json.loads(line) for line in self.file.read_bytes().splitlines()]
-        snapshots = [record for record in records if record["type"] == "file-history-snapshot"]
+        # Claude folds deltas into the snapshots of a copy.
+        snapshots = [self._snapshot_record(prompt, files) for prompt, files in self.snapshots.items()]
         chain = [record for record in records if "uuid" in record]
         if not mark:
             other.line({"type": "mode", "mode": "normal", "sessionId": other.id})
@@ -502,10 +503,11 @@ class ClaudeSession:
             )
             files[key] = kept if same else self._backup(target, self._next_version(key))
         self.snapshots[prompt] = files
+        self.line(self._snapshot_record(prompt, files))
+
+    def _snapshot_record(self, prompt: str, files: Json) -> Json:
         snapshot = {"messageId": prompt, "trackedFileBackups": files, "timestamp": self._stamp()}
-        self.line(
-            {"type": "file-history-snapshot", "messageId": prompt, "snapshot": snapshot, "isSnapshotUpdate": False}
-        )
+        return {"type": "file-history-snapshot", "messageId": prompt, "snapshot": snapshot, "isSnapshotUpdate": False}
 
     def _next_version(self, key: str) -> int:
         return 1 + max(files[key]["version"] for files in self.snapshots.values() if key in files)
