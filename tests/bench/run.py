@@ -23,6 +23,14 @@ from pathlib import Path
 HERE = Path(__file__).parent
 FORKPOINT = Path(sys.executable).with_name("forkpoint")
 FSYNC = ("-c", "core.fsync=all", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null")
+SHAPES = (
+    "\n\ndef {0}({1}: int, {2}: str) -> None:\n",
+    "    {0} = {1}.{2}({3}, {4})\n",
+    "    for {0} in {1}:\n        {2}.append({0} + {4})\n",
+    "    if {0} is not None and {1} > {4}:\n        return {2}({3})\n",
+    "    # {0} {1} the {2} of {3}\n",
+    "    self.{0}[{4}] = {{'{1}': {2}, '{3}': {4}}}\n",
+)
 WALK = """
 import os, sys
 stack = [sys.argv[1]]
@@ -76,9 +84,14 @@ class Tree:
         self.env |= {name: "bench@example.org" for name in ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")}
 
     def text(self) -> str:
-        """Some lines that look like a program: 200 bytes to 8 kB."""
-        lines = self.random.randint(5, 160)
-        return "".join(f"    {' '.join(self.random.choices(self.words, k=7))}\n" for _ in range(lines))
+        """A small program: mostly 10 to 100 lines, with the few dozen names that one file speaks of."""
+        names = self.random.sample(self.words, 40)
+        lines = min(1000, int(self.random.lognormvariate(3.4, 0.9)) + 3)
+        return "".join(self._line(names) for _ in range(lines))
+
+    def _line(self, names: Sequence[str]) -> str:
+        shape = self.random.choice(SHAPES)
+        return shape.format(*self.random.choices(names, k=4), self.random.randrange(100))
 
     def change(self, count: int) -> None:
         for name in self.random.sample(self.names, count):
