@@ -32,8 +32,8 @@ class ForkpointApp(App[None]):
     CSS_PATH = "app.tcss"
     COMMANDS: ClassVar = {lambda: Actions}
     COMMAND_PALETTE_DISPLAY = "ctrl+p"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (100, "-wide"), (150, "-vast")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (22, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-vast")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[Binding]] = [Binding("?,f1", "help", "Help", id="everywhere.help", show=False)]  # type: ignore[assignment]
 
     def __init__(

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..store.model import Block, Diff, Entry, Point
-from ..store.text import clean
+from ..store.text import clean, path_text
 from .outline import Outline, Row
 from .theme import Signs
 from .widgets.difftext import LETTERS, file_name, file_notes
 from .widgets.lines import Span, clip, spans_length
 from .widgets.sheet import BLANK, Paragraph, text
-from .words import count, full_time, long_age, moment, one_line, path_text
+from .words import count, full_time, long_age, moment, one_line
 
 if TYPE_CHECKING:
     from ..store.api import Store
@@ -320,8 +320,9 @@ def entry_facts(store: Store, outline: Outline, entry: Entry) -> list[tuple[str,
     facts = [("Entry", entry.id), ("Kind", f"{kind}, {entry.flavour}" if entry.flavour else kind)]
     if branch := outline.tree.branch_of.get(entry.id):
         facts.append(("Branch", branch))
+    told = {name[:1].upper() + name[1:]: value for name, value in store.facts(entry).items()}
     facts.append(("Session", entry.session))
-    facts += [(name[:1].upper() + name[1:], value) for name, value in store.facts(entry).items()]
+    facts += [(name, value) for name, value in told.items() if name not in ("Session", "Record", "File")]
     if entry.span is not None:
         facts.append(("Record", f"{entry.span.file}, byte {entry.span.offset:,}, {entry.span.length:,} long"))
     return facts

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..store.model import Discarded, Inventory, Live, PathChange
+from ..store.text import path_text
 from .theme import Signs
 from .widgets.lines import Span
 from .widgets.sheet import Paragraph, text
-from .words import count, duration, long_age, moment, one_line, path_text
+from .words import count, duration, long_age, moment, one_line
 
 HEAD = 11
 """Cells of the column of headings."""
@@ -123,11 +124,11 @@ def discarded_told(inventory: Inventory, now: int) -> list[Paragraph]:
 def discarded_files(inventory: Inventory) -> list[str]:
     """Files whose present contents would be gone."""
     files = inventory.discarded.files
-    if inventory.scope == "conversation" or not files:
+    if inventory.scope == "conversation":
         return []
-    return [
-        f"{count(len(files), 'file')} as they are now" if len(files) > 1 else f"{path_text(files[0].path)} as it is now"
-    ]
+    if len(files) > 1:
+        return [f"{count(len(files), 'file')} as they are now"]
+    return [f"{path_text(file.path)} as it is now" for file in files]
 
 
 def discarded_turns(inventory: Inventory, now: int) -> list[str]:

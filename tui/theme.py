@@ -44,7 +44,10 @@ class Signs:
     unpicked: str = "( )"
     ticked: str = "[x]"
     unticked: str = "[ ]"
-    border: str = "round"
+
+    def drawn(self, text: str) -> str:
+        """A text with the signs inside of it as the terminal can show them."""
+        return text if self is not PLAIN or text.isascii() else text.translate(TO_PLAIN)
 
 
 PLAIN = Signs(
@@ -71,7 +74,6 @@ PLAIN = Signs(
     right_quote='"',
     bar="|",
     picked="(*)",
-    border="ascii",
 )
 """For terminals and locales without the other ones."""
 
@@ -92,8 +94,6 @@ def signs_for(environment: Mapping[str, str] = os.environ) -> Signs:
 
 def themes() -> list[Theme]:
     """The app's own themes; the first is the default."""
-    from textual.theme import Theme
-
     calm = {
         "added": "#8fc29a",
         "added-ground": "#20352a",
@@ -167,10 +167,20 @@ def themes() -> list[Theme]:
         "panel": "#e6eaed",
     }
     return [
-        Theme("calm", **dark, dark=True, variables=calm),
-        Theme("calm-light", **pale, dark=False, variables=light),
-        Theme("calm-blue-orange", **dark, dark=True, variables=calm | blue_orange),
+        _theme("calm", dark, calm, dark=True),
+        _theme("calm-light", pale, light, dark=False),
+        _theme("calm-blue-orange", dark, calm | blue_orange, dark=True),
     ]
+
+
+def _theme(name: str, base: Mapping[str, str], variables: Mapping[str, str], *, dark: bool) -> Theme:
+    from textual.theme import Theme
+
+    colours = {key: value for key, value in base.items() if key != "primary"}
+    theme = Theme(name, base["primary"], dark=dark, variables=dict(variables))
+    for key, value in colours.items():
+        setattr(theme, key, value)
+    return theme
 
 
 @dataclass(frozen=True, slots=True)

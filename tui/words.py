@@ -101,11 +101,6 @@ def size(number: int) -> str:
     return humanize.naturalsize(number, format="%.0f" if number < 10_000 or number >= 10_000_000 else "%.1f")
 
 
-def path_text(path: bytes) -> str:
-    """A path as it can be shown: bytes that are no UTF-8 and control characters become visible."""
-    return clean(path.decode("utf-8", "surrogateescape"))
-
-
 def one_line(text: str) -> str:
     """Cleaned text on one line: line feeds and tabs become blanks."""
     return clean(text)

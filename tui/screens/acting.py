@@ -8,10 +8,11 @@ from textual import work
 
 from ...store.errors import ForkpointError
 from ...store.model import ForkResult, Operation, Point, RestoreResult
+from ...store.text import path_text
 from .. import detail
 from ..messages import Progress
 from ..outline import Row
-from ..words import count, listing, moment, one_line, path_text
+from ..words import count, listing, moment, one_line
 from .page import Page
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ class Acting(Page):
     if TYPE_CHECKING:
 
         @property
-        def tree(self) -> Timeline: ...
+        def timeline(self) -> Timeline: ...
 
-        def read_tree(self) -> None: ...
+        def read_tree(self) -> object: ...
 
         def open_session(self, session: str | None, go_to: str = "") -> None: ...
 
@@ -39,7 +40,7 @@ class Acting(Page):
 
     def _target(self) -> tuple[Row, str] | None:
         """The row under the cursor and what the engine calls it; tells why when it is no moment."""
-        row = self.tree.row
+        row = self.timeline.row
         if row is None:
             self.notice.say("There is nothing here yet.", then="c saves a checkpoint")
             return None
@@ -55,12 +56,12 @@ class Acting(Page):
         from .diff import DiffScreen
 
         found = self._target()
-        outline = self.tree.outline
+        outline = self.timeline.outline
         if found is None or outline is None:
             return
         row, _ = found
-        if self.tree.marked:
-            marked = outline.rows[outline.index[self.tree.marked]]
+        if self.timeline.marked:
+            marked = outline.rows[outline.index[self.timeline.marked]]
             left, right = outline.checkpoint_at(marked), outline.checkpoint_at(row)
             if left is None or right is None:
                 self.notice.say("No checkpoint stands at or before one of the two rows.")
@@ -155,7 +156,7 @@ class Acting(Page):
     @work(exclusive=True, group="save")
     async def action_checkpoint(self) -> None:
         """Saves the files as they are, in the conversation that is shown."""
-        outline = self.tree.outline
+        outline = self.timeline.outline
         session = outline.tree.info.id if outline and outline.tree.entries else ""
         self.notice.say("Saving a checkpoint …")
 
@@ -183,7 +184,7 @@ class Acting(Page):
 
     def _own_point(self) -> Point | None:
         """The checkpoint of the row, or of the last one that it sums up; tells why when there is none."""
-        row = self.tree.row
+        row = self.timeline.row
         point = row.point or (row.moved[-1] if row and row.moved else None) if row else None
         if point is None:
             self.notice.say("This row has no checkpoint of its own.", then="] goes to the next one")
@@ -227,7 +228,7 @@ class Acting(Page):
 
     @work(exclusive=True, group="copy")
     async def action_copy(self) -> None:
-        row, outline = self.tree.row, self.tree.outline
+        row, outline = self.timeline.row, self.timeline.outline
         if row is None or outline is None:
             return
         try:
@@ -249,8 +250,8 @@ class Acting(Page):
     def action_branches(self) -> None:
         from .branches import BranchesScreen
 
-        if self.tree.outline is not None:
-            self.app.push_screen(BranchesScreen(self.tree.outline), self._go)
+        if self.timeline.outline is not None:
+            self.app.push_screen(BranchesScreen(self.timeline.outline), self._go)
 
     def action_operations(self) -> None:
         from .operations import OperationsScreen
@@ -260,14 +261,14 @@ class Acting(Page):
     def action_sessions(self) -> None:
         from .sessions import SessionsScreen
 
-        current = self.tree.outline.tree.info.id if self.tree.outline else ""
+        current = self.timeline.outline.tree.info.id if self.timeline.outline else ""
         self.app.push_screen(SessionsScreen(current), self._go)
 
     def _go(self, place: object) -> None:
         """A list answers with a session and a name in it."""
         if isinstance(place, tuple):
             session, name = place
-            if session is None or (self.tree.outline and self.tree.outline.tree.info.id == session):
+            if session is None or (self.timeline.outline and self.timeline.outline.tree.info.id == session):
                 if name and not self.go_to_name(name):
                     self.notice.say("That row is not in this session's tree.")
             else:

@@ -18,12 +18,15 @@ from textual.widgets import Input
 
 from ...store.errors import ForkpointError
 from ..actions import Where
+from ..theme import PLAIN
 from ..widgets.choices import Press, Told
 from ..widgets.lines import bindings, clip_title
 from ..widgets.sheet import Paragraph, text
-from .page import Answer, told
+from .page import Answer, in_words
 
 if TYPE_CHECKING:
+    from textual.css.types import EdgeType
+
     from ...store.api import Store
     from ..app import ForkpointApp
 
@@ -84,7 +87,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def on_mount(self) -> None:
         box = self.query_one("#dialog")
-        box.styles.border = (self.app.signs.border, self.app.theme_variables["attention"])
+        kind: EdgeType = "ascii" if self.app.signs is PLAIN else "round"
+        box.styles.border = (kind, self.app.theme_variables["attention"])
         self.entitle(self.heading)
 
     def entitle(self, title: str) -> None:
@@ -114,7 +118,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def failed(self, error: ForkpointError) -> None:
         """What the engine refused, and what to do."""
-        self.trouble(told(error), error.todo)
+        self.trouble(in_words(error), error.todo)
 
     def action_scroll_body(self, by: int) -> None:
         self.query_one("#body").scroll_relative(y=by, animate=False)
@@ -122,7 +126,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     def action_cancel(self) -> None:
         self.dismiss(None)
 
-    def action_confirm(self) -> None:
+    def action_confirm(self) -> object:
         """Does what the dialog is for."""
 
     def on_press_pressed(self, event: Press.Pressed) -> None:

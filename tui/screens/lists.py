@@ -52,7 +52,7 @@ class ListScreen(Page):
     def list(self) -> Listing:
         return self.query_one("#list", Listing)
 
-    def load(self) -> None:
+    def load(self) -> object:
         """Fills the list, in a worker where it must be read."""
 
     def opened(self, item: Item) -> None:

@@ -27,7 +27,7 @@ from ..widgets.lines import Lines, Span, bindings
 from ..widgets.sheet import Paragraph, Sheet, text
 from ..widgets.timeline import Timeline
 from ..words import count, duration, one_line, size
-from .page import told
+from .page import in_words
 from .welcome import Welcome
 
 if TYPE_CHECKING:
@@ -90,12 +90,12 @@ class MainScreen(Welcome):
         self.set_interval(AGES, self._tick)
 
     @property
-    def tree(self) -> Timeline:
+    def timeline(self) -> Timeline:
         return self.query_one("#tree", Timeline)
 
     def on_resize(self, event: Resize) -> None:
         self.set_class(event.size.width < 40 or event.size.height < 10, "-tiny")
-        if self.tree.outline is not None:
+        if self.timeline.outline is not None:
             self.look()
 
     # The tree, and following it
@@ -122,7 +122,7 @@ class MainScreen(Welcome):
             return
         first = self._token == ""
         self._token, self.status = message.token, message.status
-        self.tree.fill(message.outline)
+        self.timeline.fill(message.outline)
         self._show_header()
         self._show_status()
         self.show_keys()
@@ -155,13 +155,13 @@ class MainScreen(Welcome):
             self.read_tree()
 
     def _tick(self) -> None:
-        self.tree.repaint()
+        self.timeline.repaint()
         self._show_header()
 
     def open_session(self, session: str | None, go_to: str = "") -> None:
         """Shows another session, and in it a row."""
         self._go_when_read = go_to
-        if session == self.session and go_to and self.tree.outline is not None:
+        if session == self.session and go_to and self.timeline.outline is not None:
             self._go_when_read = ""
             self.go_to_name(go_to)
             return
@@ -170,23 +170,23 @@ class MainScreen(Welcome):
 
     def go_to_name(self, name: str) -> bool:
         """Puts the cursor on an entry, checkpoint, operation or branch of this tree."""
-        outline = self.tree.outline
+        outline = self.timeline.outline
         if outline is None or name not in outline.index:
             return False
-        self.tree.go_to_row(outline.index[name])
+        self.timeline.go_to_row(outline.index[name])
         return True
 
     # What is told of the row under the cursor
 
     def on_lines_moved(self, message: Lines.Moved) -> None:
-        if message.lines is self.tree:
+        if message.lines is self.timeline:
             self.look()
             self._show_status()
 
     @work(exclusive=True, group="look")
     async def look(self) -> None:
         """Reads what stands behind the row, once the cursor rests on it."""
-        row, outline, tab = self.tree.row, self.tree.outline, self.tab
+        row, outline, tab = self.timeline.row, self.timeline.outline, self.tab
         if row is None or outline is None:
             self._show_nothing()
             return
@@ -206,7 +206,7 @@ class MainScreen(Welcome):
                     paragraphs += detail.facts(store, outline, row, now)
                 return changed, paragraphs
             except ForkpointError as error:
-                return None, [text(told(error), "attention"), text(error.todo, "muted")]
+                return None, [text(in_words(error), "attention"), text(error.todo, "muted")]
 
         changed, paragraphs = await self.ask(read)
         self.query_one("#detail", Sheet).show(paragraphs)
@@ -244,26 +244,30 @@ class MainScreen(Welcome):
     # Bars
 
     def _show_header(self) -> None:
-        outline = self.tree.outline
+        outline = self.timeline.outline
         if outline is None:
             return
         info, signs = outline.tree.info, self.app.signs
         prompts = sum(1 for row in outline.rows if row.kind == "prompt")
         title = one_line(info.title) or "No session yet"
         folder = home_relative(info.cwd or self.app.store.root)
-        facts = [one_line(info.agent) or "files", folder]
-        facts.append(f"{count(prompts, 'prompt')}, {len(outline.tree.points)} {signs.checkpoint}")
+        counted = f"{len(outline.tree.points)} {signs.checkpoint}"
+        is_talk = info.id != "files"
+        facts = ["", folder, counted]
+        if is_talk:
+            facts = [one_line(info.agent), folder, f"{count(prompts, 'prompt')}, {counted}"]
         if len(title) + sum(len(fact) + 3 for fact in facts) > self.size.width:
             facts[1] = f"{signs.more}/{folder.rpartition('/')[2]}"
-        left: list[Span] = [(title, "strong"), (f"  {f' {signs.dot} '.join(facts)}", "muted")]
+        told = f" {signs.dot} ".join(fact for fact in facts if fact)
+        left: list[Span] = [(title, "strong"), (f"  {told}", "muted")]
         right: list[Span] = []
-        if self.tree.filter != "all":
-            right.append((f"only {self.tree.filter}  ", "attention"))
+        if self.timeline.filter != "all":
+            right.append((f"only {self.timeline.filter}  ", "attention"))
         right += self._live_spans()
         self.query_one("#header", Bar).show(left, right)
 
     def _live_spans(self) -> list[Span]:
-        live = self.status.live if self.status else ()
+        live = list(self.status.live) if self.status else []
         if not live:
             return []
         since = duration(self.app.now() - live[0].doing_since)
@@ -272,7 +276,7 @@ class MainScreen(Welcome):
         return [(f"{self.app.signs.checkpoint} {one_line(live[0].agent)} is here: {doing}{more}", "attention")]
 
     def _show_status(self) -> None:
-        outline, status, signs = self.tree.outline, self.status, self.app.signs
+        outline, status, signs = self.timeline.outline, self.status, self.app.signs
         if outline is None or status is None:
             return
         left: list[Span] = []
@@ -287,10 +291,10 @@ class MainScreen(Welcome):
         if not status.recording:
             left.append((f" {signs.dot} {one_line(status.why)}", "muted"))
         right: list[Span] = []
-        if self.tree.needle:
-            number = f"{self.tree.hit_number} of " if self.tree.hit_number else ""
-            right.append((f"/{self.tree.needle}  {number}{count(len(self.tree.hits), 'hit')}", "muted"))
-        if self.tree.marked:
+        if self.timeline.needle:
+            number = f"{self.timeline.hit_number} of " if self.timeline.hit_number else ""
+            right.append((f"/{self.timeline.needle}  {number}{count(len(self.timeline.hits), 'hit')}", "muted"))
+        if self.timeline.marked:
             right.append((f"  {signs.mark} marked", "muted"))
         self.query_one("#status", Bar).show(left, right)
 
@@ -310,7 +314,7 @@ class MainScreen(Welcome):
         if action == "recover":
             return bool(self.status and self.status.interrupted)
         if action in ("next_hit", "previous_hit"):
-            return bool(self.tree.needle) if self.is_mounted else False
+            return bool(self.timeline.needle) if self.is_mounted else False
         return True
 
     def _seek(self, by: int, wanted: str) -> None:
@@ -319,8 +323,8 @@ class MainScreen(Welcome):
             "checkpoint": lambda row: bool(row.points),
             "fork": lambda row: row.kind == "branch",
         }
-        far = wanted == "checkpoint" and self.tree.filter == "all"
-        seek = self.tree.seek_anywhere if far else self.tree.seek
+        far = wanted == "checkpoint" and self.timeline.filter == "all"
+        seek = self.timeline.seek_anywhere if far else self.timeline.seek
         if not seek(by, tests[wanted]):
             self.notice.say(f"No {wanted} {'below' if by > 0 else 'above'}.")
 
@@ -343,30 +347,30 @@ class MainScreen(Welcome):
         self._seek(-1, "fork")
 
     def action_here(self) -> None:
-        if not self.tree.go_here():
+        if not self.timeline.go_here():
             self.notice.say("Where files and talk are is not known here.")
 
     def action_fold(self) -> None:
-        self.tree.fold()
+        self.timeline.fold()
 
     def action_unfold(self) -> None:
-        self.tree.unfold()
+        self.timeline.unfold()
 
     def action_fold_all(self) -> None:
-        self.tree.fold_all(False)
+        self.timeline.fold_all(False)
 
     def action_unfold_all(self) -> None:
-        self.tree.fold_all(True)
+        self.timeline.fold_all(True)
 
     def action_enter(self) -> None:
-        row = self.tree.row
-        if row is not None and self.tree.folds(row) and not self.tree.is_open(row):
-            self.tree.unfold()
+        row = self.timeline.row
+        if row is not None and self.timeline.folds(row) and not self.timeline.is_open(row):
+            self.timeline.unfold()
         else:
             self.open_detail()
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        if message.lines is self.tree:
+        if message.lines is self.timeline:
             self.action_enter()
 
     def open_detail(self) -> None:
@@ -375,19 +379,19 @@ class MainScreen(Welcome):
         self.query_one("#detail").focus()
 
     def action_filter(self) -> None:
-        name = self.tree.next_filter()
+        name = self.timeline.next_filter()
         self._show_header()
         self.notice.say("Everything is shown." if name == "all" else f"Shown: {name}, and what they stand in.")
 
     def action_clock(self) -> None:
-        self.tree.clocks = not self.tree.clocks
-        self.tree.repaint()
+        self.timeline.clocks = not self.timeline.clocks
+        self.timeline.repaint()
 
     def action_mark(self) -> None:
-        row = self.tree.row
+        row = self.timeline.row
         if row is not None and row.target:
-            self.tree.marked = "" if self.tree.marked == row.key else row.key
-            self.tree.repaint()
+            self.timeline.marked = "" if self.timeline.marked == row.key else row.key
+            self.timeline.repaint()
             self._show_status()
 
     def _show_tab(self, tab: str) -> None:
@@ -419,19 +423,19 @@ class MainScreen(Welcome):
         """One thing after the other: notice, detail, search, filter, mark."""
         if self.notice.hush():
             return
-        if self.focused is not self.tree:
+        if self.focused is not self.timeline:
             self.remove_class("-detail")
-            self.tree.focus()
-        elif self.tree.needle:
-            self.tree.search("")
+            self.timeline.focus()
+        elif self.timeline.needle:
+            self.timeline.search("")
             self._show_status()
-        elif self.tree.filter != "all":
-            self.tree.filter = "labelled"
-            self.tree.next_filter()
+        elif self.timeline.filter != "all":
+            self.timeline.filter = "labelled"
+            self.timeline.next_filter()
             self._show_header()
-        elif self.tree.marked:
-            self.tree.marked = ""
-            self.tree.repaint()
+        elif self.timeline.marked:
+            self.timeline.marked = ""
+            self.timeline.repaint()
             self._show_status()
 
     # The line: search, and going to a name
@@ -447,7 +451,7 @@ class MainScreen(Welcome):
     def _close_line(self) -> None:
         self.query_one("#line").remove_class("-on")
         self._asking = ""
-        self.tree.focus()
+        self.timeline.focus()
 
     def action_search(self) -> None:
         self._open_line("search", "search the tree")
@@ -457,14 +461,14 @@ class MainScreen(Welcome):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if self._asking == "search":
-            self.tree.search(event.value)
+            self.timeline.search(event.value)
             self._show_status()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         asking, value = self._asking, event.value.strip()
         self._close_line()
         if asking == "search":
-            if value and not self.tree.next_hit(1, stay=True):
+            if value and not self.timeline.next_hit(1, stay=True):
                 self.notice.say(f"Nothing holds “{value}”.")
             self.show_keys()
             self._show_status()
@@ -474,7 +478,7 @@ class MainScreen(Welcome):
     def on_key(self, event: object) -> None:
         if getattr(event, "key", "") == "escape" and self._asking:
             if self._asking == "search":
-                self.tree.search("")
+                self.timeline.search("")
                 self._show_status()
             self._close_line()
             event.stop()  # type: ignore[attr-defined]
@@ -494,7 +498,7 @@ class MainScreen(Welcome):
             self.open_session(found.session, target)
 
     def _hit(self, by: int) -> None:
-        self.tree.next_hit(by)
+        self.timeline.next_hit(by)
         self._show_status()
 
     def action_next_hit(self) -> None:

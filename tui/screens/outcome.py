@@ -9,14 +9,14 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from ...store.model import ForkResult, RestoreResult
-from ...store.text import clean
+from ...store.text import clean, path_text
 from ..actions import Where
 from ..commands.inventory_text import go_on
 from ..inventory import live_words
 from ..running import edit_text, editor
 from ..widgets.choices import Press
 from ..widgets.sheet import BLANK, Paragraph, text
-from ..words import count, one_line, path_text
+from ..words import count, one_line
 from .dialog import Dialog
 
 

@@ -51,9 +51,9 @@ class Page(Screen[object]):
 
     def failed(self, error: ForkpointError) -> None:
         """Tells a person what went wrong and what to do."""
-        self.notice.say(told(error), "attention", then=error.todo)
+        self.notice.say(in_words(error), "attention", then=error.todo)
 
 
-def told(error: ForkpointError) -> str:
+def in_words(error: ForkpointError) -> str:
     """What happened, and to what."""
     return f"{error.what}: {error.path}" if error.path else error.what

@@ -10,12 +10,12 @@ from ...store.errors import ForkpointError
 from ..actions import Where
 from ..widgets.choices import Press
 from ..widgets.sheet import BLANK, Paragraph, text
-from ..words import count, path_text
+from ..words import count, one_line
 from .dialog import Dialog
 
 if TYPE_CHECKING:
     from ...store.api import Store
-    from ..commands.recording import Step
+    from ..installing import Step
 
 INKS = {"+": "added", "-": "removed"}
 
@@ -40,7 +40,7 @@ class RecordDialog(Dialog[str]):
     @work(exclusive=True, group="plan")
     async def plan(self) -> None:
         def look(store: Store) -> list[Step]:
-            from ..commands.recording import planned_installs
+            from ..installing import planned_installs
 
             return planned_installs(store.root)
 
@@ -84,8 +84,8 @@ def steps_told(steps: list[Step]) -> list[Paragraph]:
         text("They never slow or stop the agent; forkpoint uninstall takes exactly them out again.", "muted"),
     ]
     for step in steps:
-        paragraphs += [BLANK, text(path_text(step.change.file), "strong")]
+        paragraphs += [BLANK, text(one_line(step.change.file), "strong")]
         paragraphs += [
-            text(path_text(row), INKS.get(row[:1], "muted"), indent=1, wrap=False) for row in step.change.lines
+            text(one_line(row), INKS.get(row[:1], "muted"), indent=1, wrap=False) for row in step.change.lines
         ]
     return paragraphs

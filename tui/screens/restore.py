@@ -13,12 +13,13 @@ from textual.widget import Widget
 
 from ...store.errors import ForkpointError, Refused
 from ...store.model import Inventory, OnConflict, RestoreResult, Scope
+from ...store.text import path_text
 from .. import inventory
 from ..actions import Where
 from ..widgets.choices import Choice, Option, Press, Tick
 from ..widgets.lines import bindings
 from ..widgets.sheet import text
-from ..words import one_line, path_text
+from ..words import one_line
 from .dialog import Dialog
 
 if TYPE_CHECKING:

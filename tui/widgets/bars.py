@@ -61,7 +61,7 @@ class Bar(Widget):
         width = self.size.width
         if y:
             return Strip.blank(width, self.rich_style)
-        segments = [Segment(text, self._style(ink)) for text, ink in self.fitted(width) if text]
+        segments = [Segment(self.app.signs.drawn(text), self._style(ink)) for text, ink in self.fitted(width) if text]
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
 

@@ -50,7 +50,7 @@ class Painted(Widget):
         lines = self.lines(width)
         if y >= len(lines):
             return Strip.blank(width, self.rich_style)
-        strip = Strip([Segment(text, self.ink(ink)) for text, ink in lines[y] if text])
+        strip = Strip([Segment(self.app.signs.drawn(text), self.ink(ink)) for text, ink in lines[y] if text])
         return strip.crop_extend(0, width, self.rich_style)
 
 
@@ -194,7 +194,7 @@ class Tick(Painted, can_focus=True):
     """Yes or no."""
 
     DEFAULT_CSS = "Tick { height: 1; width: 1fr; }"
-    BINDINGS: ClassVar[list[Binding]] = [Binding("enter,space", "toggle", show=False)]  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[Binding]] = [Binding("enter,space", "turn", show=False)]  # type: ignore[assignment]
 
     @dataclass
     class Turned(Message):
@@ -206,13 +206,13 @@ class Tick(Painted, can_focus=True):
         self.label = label
         self.on = False
 
-    def action_toggle(self) -> None:
+    def action_turn(self) -> None:
         self.on = not self.on
         self.post_message(self.Turned(self, self.on))
         self.refresh()
 
     def on_click(self) -> None:
-        self.action_toggle()
+        self.action_turn()
 
     def lines(self, width: int) -> list[list[Span]]:
         signs = self.app.signs

@@ -64,10 +64,10 @@ class DiffPane(Lines):
     def content_width(self) -> int:
         if self.content is None or self.split or self.wrap or not len(self.content):
             return 0
-        return max(self.content.lengths) + self.gutter + 1
+        return max(self.content.lengths) + self.lead + 1
 
     @property
-    def gutter(self) -> int:
+    def lead(self) -> int:
         """Cells before the text: a mark, two numbers and a sign."""
         digits = len(str(self.content.highest)) if self.content else 1
         return 1 + (2 * digits + 2 if self.numbers else 0) + 2
@@ -144,7 +144,7 @@ class DiffPane(Lines):
         if self.split:
             # The old side is never the wider one.
             return max((width - 1) // 2 - self._side_gutter(), 4)
-        return max(width - self.gutter, 4)
+        return max(width - self.lead, 4)
 
     def _side_gutter(self) -> int:
         digits = len(str(self.content.highest)) if self.content else 1
@@ -275,7 +275,7 @@ class DiffPane(Lines):
             return [bar, *self._heading(at)], "bar"
         if kind in (BLANK, NOTE, PROBLEM, HUNK, END):
             inks = {HUNK: "muted", NOTE: "said", PROBLEM: "attention", END: "muted"}
-            lead = " " * (self.gutter - 2) if kind == END else ""
+            lead = " " * (self.lead - 2) if kind == END else ""
             sign = "! " if kind == PROBLEM else ""
             return [bar, (lead + sign + self.content.text(at), inks.get(kind, "text"))], ""
         line = self.content.lines[at]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from ...store.model import Diff, FileDiff, Line
-from ...store.text import clean
-from ..words import count, path_text, signed
+from ...store.text import clean, path_text
+from ..words import count, signed
 
 BLANK, FILE, NOTE, PROBLEM, HUNK, SAME, OLD, NEW, END = range(9)
 """Kinds of lines; END says that the line before has no line feed."""

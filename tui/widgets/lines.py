@@ -186,7 +186,7 @@ class Lines(ScrollView, can_focus=True):
         if self.has_cursor and at == self.cursor and not ground:
             ground = self.selected_ink()
         base = self.ink(ground) if ground else self.rich_style
-        segments = [Segment(text, self.ink(f"{ground} {ink}")) for text, ink in spans if text]
+        segments = [Segment(self.signs.drawn(text), self.ink(f"{ground} {ink}")) for text, ink in spans if text]
         strip = Strip(segments)
         if strip.cell_length > scroll_x + width and width > 2:
             strip = Strip([*strip.crop(0, scroll_x + width - 1), Segment(self.signs.cut, self.ink(f"{ground} muted"))])

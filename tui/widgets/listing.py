@@ -159,4 +159,3 @@ class Listing(Lines):
     def plain(self, at: int) -> str:
         item = self.items[self.shown[at - self._top]] if 0 <= at - self._top < len(self.shown) else None
         return "  ".join(cell for cell in item.cells if cell) if item else ""
-

@@ -12,6 +12,8 @@ from .lines import Lines, Span, clip
 
 GUIDES = 12
 """Levels of branches that are drawn; deeper ones stand at the last."""
+NARROWEST_COLUMNS = 42
+"""Cells of the pane below which the columns of lines are left out."""
 
 
 class Timeline(Lines):
@@ -367,7 +369,7 @@ class Timeline(Lines):
             tail.append((f"{self.signs.mark} mark  ", "here"))
         if at in self._here:
             tail.append((f"{self.signs.here} {self._here[at]}  ", "here"))
-        if width >= 50 and (row.lines or not tail):
+        if width >= NARROWEST_COLUMNS and (row.lines or not tail):
             tail += self._line_columns(row)
         tail.append((f" {self._sign(row)} ", "text" if row.active else "muted"))
         now = self.app.now()
