@@ -282,14 +282,14 @@ class _Finder:
         self.calls = {
             entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call
         }
-        self.prompts: dict[str, str] = {}
+        self.prompts: dict[str, list[Entry]] = {}
         self._typed: list[Entry] = []
         self._timed: dict[str, list[tuple[int, str]]] = {}
         for entry in conversation.entries:
             if entry.kind == "prompt":
                 self._typed.append(entry)
-                if entry.prompt:
-                    self.prompts.setdefault(entry.prompt, entry.id)
+                if entry.prompt and not entry.under:
+                    self.prompts.setdefault(entry.prompt, []).append(entry)
             if not entry.under:
                 self._timed.setdefault(entry.session, []).append((entry.time, entry.id))
         for timed in self._timed.values():
@@ -306,7 +306,13 @@ class _Finder:
 
     def _prompt(self, checkpoint: Checkpoint) -> str | None:
         if checkpoint.prompt:
-            return self.prompts.get(checkpoint.prompt)
+            # One id can stand for several: Claude Code gives a prompt that was queued the id of the running turn, and
+            # --fork-session the id of its own prompt to all that it copies.
+            same = self.prompts.get(checkpoint.prompt, [])
+            away = [(abs(entry.time - checkpoint.time), entry.text, entry.id) for entry in same]
+            near = [item for item in away if item[1] == first_line(checkpoint.text)]
+            near = near or [item for item in away if item[0] < 10 * 10**9]
+            return min(near)[2] if near else None
         # Claude Code before 2.1.196 names no prompt id: the same text, at the same time.
         near = [
             (abs(entry.time - checkpoint.time), entry.id)
