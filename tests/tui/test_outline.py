@@ -7,7 +7,7 @@ from dataclasses import replace
 from forkpoint.store.model import Entry
 from forkpoint.tui.outline import FILTERS, Outline, Row, filtered_rows, unfolded_rows
 
-from ..builders.tree import Conversation, headers_session, long_session
+from tests.builders.tree import Conversation, headers_session, long_session
 
 
 def lines(outline: Outline, shown: list[int] | None = None) -> list[str]:

@@ -63,7 +63,7 @@ class ListScreen(Page):
         items = [item for item in self.list.items if not item.heading]
         shown = sum(1 for at in self.list.shown if not self.list.items[at].heading)
         number = f"{shown} of {len(items)}" if shown != len(items) else f"{len(items)}"
-        left = [(self.HEADING, "strong"), (f"  {self.about}", "muted"), (f"  {number}", "muted")]
+        left = [(self.HEADING, "strong"), (f"  {number}", "muted"), (f"  {self.about}", "muted")]
         self.query_one("#header", Bar).show(left, [("filtered", "attention")] if self.list.needle else [])
 
     @property

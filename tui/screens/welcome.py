@@ -101,7 +101,8 @@ def welcome_told(found: Found, recording: bool) -> list[Paragraph]:
         words = f"Found: {count(found.sessions, 'session')},{more} {count(found.prompts, 'prompt')}"
         if found.files:
             words += f"; {count(found.files, 'file')} {'has' if found.files == 1 else 'have'} earlier states"
-        paragraphs.append(text(f"{words}. Not known: what the shell changed.", hang=2))
+        paragraphs.append(text(f"{words}.", hang=2))
+        paragraphs.append(text("Not known: what the shell changed.", "muted", hang=2))
     else:
         paragraphs.append(text("No agent's session was found for this folder.", hang=2))
     spans = [("c", "key"), (" saves the files now", "text")]

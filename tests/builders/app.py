@@ -1,0 +1,112 @@
+"""The app under test: run headless with real keys on a store that no call may reach from the app's own thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from forkpoint.store.api import Store
+from forkpoint.tui.app import ForkpointApp
+from forkpoint.tui.screens.main import MainScreen
+from textual.pilot import Pilot
+
+from .recorded import Recorded
+
+LONG = 20.0
+"""Seconds after which a condition that did not come is a failure."""
+QUICK = frozenset({"root", "home", "exists"})
+"""What may be asked anywhere: it reads nothing."""
+
+
+class Watched:
+    """A store whose calls raise on the thread that draws the screen, and are counted."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._screen = threading.get_ident()
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name in QUICK:
+            return found
+        if threading.get_ident() == self._screen:
+            raise AssertionError(f"the screen's thread calls {name}")
+        self.calls.append(name)
+        return found
+
+
+@asynccontextmanager
+async def running(store: Store, size: tuple[int, int] = (80, 24), **more: Any) -> AsyncIterator[Pilot[None]]:
+    """The app on a store, its first tree painted."""
+    app = ForkpointApp(Watched(store), **more)  # type: ignore[arg-type]
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: main(app).timeline.outline is not None)
+        await settled(pilot)
+        yield pilot
+
+
+def main(app: Any) -> MainScreen:
+    """The main screen, whatever stands over it."""
+    return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+    """Waits for a condition, as long as a slow machine needs."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + LONG
+    while not condition():
+        if loop.time() > end:
+            raise AssertionError(f"it never came about; the screen:\n{frame(pilot.app)}")
+        await pilot.pause(0.02)
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Waits until nothing but the look for something new is under way."""
+    await until(pilot, lambda: all(worker.group == "poll" or worker.is_finished for worker in pilot.app.workers))
+    await pilot.pause()
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    """Presses keys, and waits for what they set off."""
+    await pilot.press(*keys)
+    await settled(pilot)
+
+
+def frame(app: Any) -> str:
+    """All that the screen shows, as text."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def focused(app: Any) -> str:
+    """What has the keys."""
+    return app.focused.id or "" if app.focused else ""
+
+
+def a_parser(project: Path) -> Recorded:
+    """A recorded session of two prompts: the second one rewrites a file, adds one, and its shell deletes another."""
+    (project / "docs").mkdir(parents=True)
+    (project / "docs/notes.txt").write_text("keep me\nplease\n")
+    agent = Recorded(project)
+    agent.starts()
+    agent.asked("Write a parser for headers")
+    agent.writes("parse.py", "def parse(data):\n    return data.split(b'\\r\\n')\n")
+    agent.stops("It splits at line ends.")
+    agent.asked("Now fold continuation lines")
+    agent.writes(
+        "parse.py", "from fold import unfold\n\n\ndef parse(data):\n    return unfold(data.split(b'\\r\\n'))\n"
+    )
+    agent.writes("fold.py", "def unfold(lines):\n    yield from lines\n")
+    agent.runs("rm docs/notes.txt", lambda folder: (folder / "docs/notes.txt").unlink())
+    agent.stops("Folded lines are joined.")
+    return agent
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder and its bytes."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}

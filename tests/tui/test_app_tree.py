@@ -1,0 +1,221 @@
+"""The main screen on a recorded session: what it shows, and where its keys lead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from forkpoint.store.api import Store
+
+from tests.builders.app import a_parser, focused, frame, main, press, running, settled, until
+from tests.builders.recorded import Recorded
+
+SIZES = [(60, 15), (80, 24), (100, 30), (160, 50)]
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Recorded:
+    return a_parser(tmp_path / "headers")
+
+
+@pytest.fixture
+def store(agent: Recorded) -> Store:
+    return agent.store()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_newest_session_is_open_at_the_present(store: Store, size: tuple[int, int]) -> None:
+    async with running(store, size) as pilot:
+        shown = frame(pilot.app)
+        assert "1  Write a parser for headers" in shown
+        assert "2  Now fold continuation lines" in shown
+        row = main(pilot.app).timeline.row
+        assert row is not None
+        assert row.text.startswith("Folded lines are joined")
+        assert "◀ here" in shown
+        assert all(len(line) <= size[0] for line in shown.split("\n"))
+
+
+async def test_a_row_tells_lines_checkpoint_and_age(store: Store) -> None:
+    async with running(store) as pilot:
+        line = next(line for line in frame(pilot.app).split("\n") if "2  Now fold" in line)
+        assert "+6" in line
+        assert "−3" in line
+        assert "●" in line
+
+
+async def test_two_panes_from_100_columns_and_a_preview_from_150(store: Store) -> None:
+    async with running(store, (100, 30)) as pilot:
+        await press(pilot, "K")
+        assert "1 Conversation   2 Files   4 Facts" in frame(pilot.app)
+        assert "yield from lines" not in frame(pilot.app)
+        await pilot.resize_terminal(160, 50)
+        await settled(pilot)
+        assert "yield from lines" in frame(pilot.app)
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        assert "4 Facts" not in frame(pilot.app)
+        assert "docs/notes.txt" in frame(pilot.app)
+
+
+async def test_below_40_columns_one_line_says_so(store: Store) -> None:
+    async with running(store) as pilot:
+        await pilot.resize_terminal(39, 9)
+        await pilot.pause()
+        assert frame(pilot.app).strip() == "forkpoint needs 40 columns and 10 rows"
+
+
+async def test_keys_fold_and_move_by_rows_prompts_checkpoints_and_pages(store: Store) -> None:
+    async with running(store) as pilot:
+        timeline = main(pilot.app).timeline
+
+        def at() -> str:
+            assert timeline.row is not None
+            return timeline.row.text.split(" ")[0]
+
+        await press(pilot, "g")
+        assert at() == "Write"
+        await press(pilot, "J")
+        assert at() == "Now"
+        await press(pilot, "K", "l", "j")
+        assert (at(), timeline.row.inset if timeline.row else 0) == ("Write", 1)
+        await press(pilot, "h")
+        assert timeline.row and timeline.row.kind == "prompt"
+        await press(pilot, "h", "G")
+        assert at() == "Folded"
+        await press(pilot, "[")
+        assert at() == "Bash"
+        await press(pilot, "right_square_bracket", "H")
+        assert timeline.line_count == 2
+        await press(pilot, "]")
+        await press(pilot, "L", "ctrl+d", "home", "down", "up", "pagedown", "pageup")
+        assert timeline.cursor == 0
+        assert timeline.line_count == 8
+        await press(pilot, "@")
+        assert at() == "Folded"
+
+
+async def test_enter_goes_in_and_esc_comes_back(store: Store) -> None:
+    async with running(store) as pilot:
+        await press(pilot, "g", "enter")
+        assert main(pilot.app).timeline.line_count == 8
+        await press(pilot, "j", "enter")
+        assert focused(pilot.app) == "detail"
+        assert "return data.split" in frame(pilot.app)
+        await press(pilot, "escape")
+        assert focused(pilot.app) == "tree"
+
+
+async def test_the_detail_shows_conversation_files_and_facts(store: Store) -> None:
+    async with running(store, (120, 40)) as pilot:
+        await press(pilot, "K")
+        shown = frame(pilot.app)
+        assert "· Bash rm docs/notes.txt" in shown
+        assert "Folded lines are joined." in shown
+        await press(pilot, "2")
+        shown = frame(pilot.app)
+        assert "D docs/notes.txt" in shown
+        assert "A fold.py" in shown
+        await press(pilot, "4")
+        assert "taken before this prompt" in frame(pilot.app)
+        await press(pilot, "tab")
+        assert focused(pilot.app) == "detail"
+        await press(pilot, "tab")
+        assert focused(pilot.app) == "tree"
+
+
+async def test_search_marks_hits_and_n_goes_on(store: Store) -> None:
+    async with running(store) as pilot:
+        timeline = main(pilot.app).timeline
+        await press(pilot, "g", "/", *"write")
+        assert len(timeline.hits) == 4
+        await press(pilot, "enter")
+        assert focused(pilot.app) == "tree"
+        await press(pilot, "n")
+        first = timeline.row
+        await press(pilot, "n", "N")
+        assert timeline.row is first
+        assert "of 4 hits" in frame(pilot.app)
+        await press(pilot, "escape")
+        assert timeline.hits == []
+
+
+async def test_filters_keep_the_cursor_near_its_row(store: Store) -> None:
+    async with running(store) as pilot:
+        timeline = main(pilot.app).timeline
+        await press(pilot, "v")
+        assert "only prompts" in frame(pilot.app)
+        assert timeline.row is not None
+        assert timeline.row.text == "Now fold continuation lines"
+        await press(pilot, "escape", "escape")
+        assert timeline.filter == "all"
+
+
+async def test_colon_goes_to_an_id_and_says_what_it_does_not_know(store: Store) -> None:
+    async with running(store) as pilot:
+        point = main(pilot.app).timeline.rows[0].points[0]
+        await press(pilot, ":", *point.id[:8], "enter")
+        row = main(pilot.app).timeline.row
+        assert row is not None
+        assert row.text == "Write a parser for headers"
+        await press(pilot, ":", *"nowhere", "enter")
+        assert "nowhere" in frame(pilot.app)
+
+
+async def test_a_checkpoint_of_another_terminal_appears_and_the_cursor_stays(agent: Recorded) -> None:
+    async with running(agent.store()) as pilot:
+        await press(pilot, "g")
+        agent.asked("And keep the last empty line")
+        agent.writes("parse.py", "other\n")
+        await until(pilot, lambda: "3  And keep the last empty line" in frame(pilot.app))
+        row = main(pilot.app).timeline.row
+        assert row is not None
+        assert row.text == "Write a parser for headers"
+
+
+async def test_c_saves_a_checkpoint_and_p_pins_it(store: Store) -> None:
+    async with running(store) as pilot:
+        await press(pilot, "c")
+        await until(
+            pilot, lambda: "saved by hand" in frame(pilot.app) or "checkpoint" in frame(pilot.app).split("\n")[-4]
+        )
+        assert "Checkpoint saved: 2 files." in frame(pilot.app)
+        await press(pilot, "G", "p")
+        await until(pilot, lambda: "◆" in frame(pilot.app))
+        await press(pilot, "p")
+        assert "Take the pin away" in frame(pilot.app)
+        assert focused(pilot.app) == "cancel"
+        await press(pilot, "p", "enter")
+        assert "◆" in frame(pilot.app)
+        await press(pilot, "p", "ctrl+s")
+        await until(pilot, lambda: "◆" not in frame(pilot.app))
+
+
+async def test_t_labels_a_checkpoint(store: Store) -> None:
+    async with running(store) as pilot:
+        await press(pilot, "K", "t", *"green one", "enter")
+        assert focused(pilot.app) == "cancel"
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: "[green one]" in frame(pilot.app))
+        assert [point.label for point in store.tree().points if point.label] == ["green one"]
+
+
+async def test_y_copies_the_whole_text(store: Store) -> None:
+    async with running(store) as pilot:
+        await press(pilot, "y")
+        assert pilot.app.clipboard == "Folded lines are joined."
+        assert "Copied 1 line." in frame(pilot.app)
+
+
+async def test_T_shows_clock_times(store: Store) -> None:
+    async with running(store) as pilot:
+        assert " now" in frame(pilot.app) or "m" in frame(pilot.app)
+        await press(pilot, "T")
+        assert main(pilot.app).timeline.clocks
+        assert ":" in frame(pilot.app).split("\n")[1][-8:] or frame(pilot.app).split("\n")[1].rstrip()[-3:].isalpha()
+
+
+async def test_q_leaves(store: Store) -> None:
+    async with running(store) as pilot:
+        await pilot.press("q")
+        assert pilot.app._exit
