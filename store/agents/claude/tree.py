@@ -305,7 +305,7 @@ class Arranged:
             last = index
         for index in self.children[ROOT]:
             place = before.get(index, -1)
-            if place < 0 or not self._is_side(index) or self._stands_below(place, index):
+            if place < 0 or not self._is_side(index) or not self._follows(index):
                 kept.append(index)
                 continue
             self.parent[index] = place
@@ -315,15 +315,15 @@ class Arranged:
         self.children[ROOT] = kept
         return touched
 
-    def _stands_below(self, index: int, root: int) -> bool:
-        """Whether a node is in the tree of a root, which is no larger than its size."""
-        for _ in range(self._size[root]):
-            if index == root:
-                return True
-            index = self.parent[index]
-            if index < 0:
+    def _follows(self, root: int) -> bool:
+        """Whether all below a root was written after it, so that nothing written before it can be below it."""
+        waiting = [root]
+        while waiting:
+            index = waiting.pop()
+            if index < root:
                 return False
-        return False
+            waiting.extend(self.children.get(index, ()))
+        return True
 
     def _straighten_roots(self) -> None:
         """Notices at the very beginning stand before the first prompt; several first prompts stay several roots."""
