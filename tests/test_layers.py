@@ -43,28 +43,52 @@ for name in sys.argv[2:]:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_hook_imports_nothing_heavy(tmp_path: Path) -> None:
-    program = """
-import sys
+LOADED = """
+import os, sys
+end = os._exit
+
+def told(code=0):
+    print("LOADED", *sorted({name.partition(".")[0] for name in sys.modules}), flush=True)
+    end(code or 0)
+
+parent = os.getpid()
+os._exit = lambda code: told(code) if os.getpid() == parent else end(code)
+sys.argv = ["forkpoint", *sys.argv[1:]]
 from forkpoint.tui.cli import main
-sys.argv = ["forkpoint", "hook", "claude"]
 try:
     main()
-except SystemExit as end:
-    assert not end.code, end.code
-print(*sorted({name.partition(".")[0] for name in sys.modules}))
+except SystemExit as left:
+    told(left.code)
 """
+"""Runs the command and prints what was imported by then, however it ends."""
+
+
+def _loaded(done: subprocess.CompletedProcess[str]) -> set[str]:
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_the_hook_imports_nothing_heavy(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    (project / "a.txt").write_text("a\\n")
+    (project / "a.txt").write_text("a\n")
     payload = (
         f'{{"hook_event_name": "UserPromptSubmit", "session_id": "5f0c7f0a-0000-4000-8000-000000000001", '
         f'"cwd": "{project}", "prompt": "Go", "prompt_id": "5f0c7f0a-0000-4000-8000-000000000002", '
         f'"transcript_path": "{tmp_path}/none.jsonl"}}'
     )
-    done = _run(program, cwd=project, payload=payload)
-    assert done.returncode == 0, done.stderr
-    assert not set(done.stdout.split()) & set(HEAVY)
+    loaded = _loaded(_run(LOADED, "hook", "claude", cwd=project, payload=payload))
+    assert "json" in loaded
+    assert not loaded & set(HEAVY)
+    saved = _run(LOADED, "save", "--json", cwd=project)
+    assert '"files": 1' in saved.stdout, "the hook recorded, so there was something to measure"
+
+
+def test_a_plain_save_imports_nothing_heavy(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    loaded = _loaded(_run(LOADED, "save", "-m", "green", cwd=tmp_path))
+    assert "json" in loaded
+    assert not loaded & set(HEAVY)
 
 
 @pytest.mark.parametrize("name", ["store", "tui"])

@@ -1,6 +1,7 @@
 """The command `forkpoint`: takes the command line apart and answers with an exit code.
 
-`forkpoint hook` runs inside of an agent's every call, so it is answered before anything else is imported.
+`forkpoint hook` runs inside of an agent's every call, and `forkpoint save` in scripts' and editors' hooks: both are
+answered before anything else is imported.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and arguments[1:] not in (["--help"], ["-h"]):
         _hook(arguments[1:])
+    if arguments[:1] == ["save"]:
+        from .quick import answer
+
+        code = answer(arguments[1:])
+        if code is not None:
+            sys.exit(code)
     from .commands.program import run
 
     sys.exit(run(arguments))

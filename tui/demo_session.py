@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .demo_shop import SHOP, Act, Afternoon, Edit, Look, Say, Shell, Turn, Write
-from .output import iso
+from .values import iso
 
 SECOND = 1_000_000_000
 VERSION = "2.1.332"

@@ -331,9 +331,7 @@ class Outline:
         row.at = entry.id
         own = self.own.get(entry.id)
         if own:
-            row.points = [
-                p for p in own if p.reason not in OF_A_PERSON and not (p.reason == "tool" and p.side == "before")
-            ]
+            row.points = [point for point in own if stands_on_its_entry(point, entry)]
             row.points.sort(key=lambda point: point.reason in ("prompt", "tool"))
             if kind == "entry":
                 row.moved = [point for point in row.points if point.side == "after"]

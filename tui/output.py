@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import IO, Literal
 
 from rich.cells import cell_len, set_cell_size
@@ -87,7 +85,7 @@ class Output:
 
     def say(self, *lines: str) -> None:
         """Writes lines of text as they are; use `painted` and `one_line` before."""
-        self._write("".join(f"{line}\n" for line in lines))
+        self.write("".join(f"{line}\n" for line in lines))
 
     def table(self, rows: Iterable[Row], gap: str = "  ") -> None:
         """Writes rows with their columns aligned, each cut to the terminal's width."""
@@ -95,9 +93,10 @@ class Output:
 
     def document(self, value: object) -> None:
         """Writes the one JSON document of a command."""
-        self._write(json.dumps(value, indent=2) + "\n")
+        self.write(json.dumps(value, indent=2) + "\n")
 
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
+        """Writes text as it is, with signs that the output's encoding has."""
         encoding = self.stream.encoding or "utf-8"
         if not encoding.lower().startswith("utf"):
             text = text.translate(PLAIN_SIGNS).encode(encoding, "backslashreplace").decode(encoding)
@@ -215,21 +214,6 @@ def painted(text: str, style: Style, terminal: Terminal) -> str:
     if not style or not text or not terminal.colour:
         return text
     return f"\x1b[{SGR[style]}m{text}\x1b[0m"
-
-
-def path_keys(path: bytes, name: str = "path") -> dict[str, str]:
-    """`path`, and beside it `path_b64` when the path is no UTF-8."""
-    try:
-        return {name: path.decode("utf-8")}
-    except UnicodeDecodeError:
-        text = path.decode("utf-8", "replace")
-        return {name: text, f"{name}_b64": base64.b64encode(path).decode("ascii")}
-
-
-def iso(moment: int) -> str:
-    """Nanoseconds since the epoch as ISO 8601 in UTC, with microseconds."""
-    seconds, rest = divmod(moment, 1_000_000_000)
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{rest // 1000:06d}Z"
 
 
 def shortened(ids: Iterable[str], least: int = 8) -> dict[str, str]:

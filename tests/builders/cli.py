@@ -85,6 +85,18 @@ class Talk:
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
+    def interrupt(self, seconds: float = 30) -> None:
+        """Presses ctrl+c, and again when nothing came of it.
+
+        Python sees a signal that comes in the moment before it begins to read only when the read is over.
+        """
+        end = time.monotonic() + seconds
+        while self.child.poll() is None and time.monotonic() < end:
+            self.type("\x03")
+            again = time.monotonic() + 3
+            while self._read(max(0.0, again - time.monotonic())):
+                pass
+
     def close(self, seconds: float = 30) -> int:
         """Reads to the end; returns the exit code."""
         end = time.monotonic() + seconds

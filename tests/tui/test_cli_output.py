@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from forkpoint.tui.output import Cell, Output, Row, Terminal, cut, iso, path_keys, shortened, table
+from forkpoint.tui.output import Cell, Output, Row, Terminal, cut, shortened, table
+from forkpoint.tui.values import iso, path_keys
 from rich.cells import cell_len
 
 WIDE = Terminal(width=100)

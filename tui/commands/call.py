@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -94,27 +92,6 @@ class Call:
             raise Refused("nothing was done: this needs a confirmation", todo="add --yes")
         if not click.confirm(one_line(question), default=False):
             raise Refused("nothing was done")
-
-    def progress(self, what: str) -> Callable[[int, int], None] | None:
-        """A counter on the error output for work that takes a while; None where nobody sees it."""
-        return Progress(what) if sys.stderr.isatty() else None
-
-
-@dataclass(slots=True)
-class Progress:
-    """Writes "what 1,200 of 5,000" over itself, at most ten times a second."""
-
-    what: str
-    shown: float = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self.shown < 0.1 and done < total:
-            return
-        self.shown = now
-        text = f"{self.what} {done:,} of {total:,}" if total else f"{self.what} {done:,}"
-        sys.stderr.write("\r\x1b[K" + (text if done < total or not total else ""))
-        sys.stderr.flush()
 
 
 def _set_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

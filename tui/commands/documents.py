@@ -21,7 +21,7 @@ from ...store.model import (
     SessionInfo,
     SessionTree,
 )
-from ..output import iso, path_keys
+from ..values import iso, path_keys
 
 Document = dict[str, Any]
 

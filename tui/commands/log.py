@@ -10,6 +10,7 @@ from ...store.model import Entry, FileDiff, Point, SessionTree
 from ...store.text import path_text
 from .. import words
 from ..output import Cell, Row, shortened
+from ..values import path_keys
 from .call import Call, command
 from .documents import point_document, tree_document
 from .tree_text import heading, sign, tree_rows
@@ -90,8 +91,6 @@ def _touch_row(point: Point, file: FileDiff, entries: dict[str, Entry], short: d
 
 
 def _touch_document(point: Point, file: FileDiff, entries: dict[str, Entry]) -> dict[str, object]:
-    from ..output import path_keys
-
     return {
         "checkpoint": point_document(point),
         **path_keys(file.path),

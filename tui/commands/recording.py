@@ -13,6 +13,7 @@ from ...store.text import path_text
 from .. import words
 from ..installing import Step, planned_installs, planned_uninstalls
 from ..output import Style, painted
+from ..quick import progress
 from .call import Call, command
 from .documents import Document
 
@@ -121,7 +122,10 @@ def _first_checkpoint(call: Call) -> Saved | None:
         store = call.store()
     except UnsafePlace:
         return None
-    return None if store.exists else store.save(progress=call.progress("first checkpoint:"))
+    if store.exists:
+        return None
+    with progress("first checkpoint:") as counter:
+        return store.save(progress=counter)
 
 
 def _document(step: Step) -> Document:

@@ -1,16 +1,12 @@
-"""`save`: a checkpoint of now. It imports little, since scripts and editors call it on every change."""
+"""`save`: a checkpoint of now. The plainest calls of it never come here, but are answered by `tui/quick.py`."""
 
 from __future__ import annotations
-
-import os
 
 import click
 
 from ...store.saving import Saved
 from ...store.saving import save as save_root
-from ...store.text import path_text
-from .. import words
-from ..output import path_keys
+from ..quick import document, progress, report
 from .call import Call, command
 
 
@@ -21,18 +17,12 @@ def save(call: Call, label: str, session: str) -> int:
     """A checkpoint of now; prints its id."""
     root = call.root()
     saved = _saved(call, root, label, session)
-    if call.json:
-        uncaptured = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.uncaptured]
-        call.output.document({"id": saved.id, "label": saved.label, "files": saved.files, "uncaptured": uncaptured})
-        return 0
-    call.output.say(path_text(root))
-    named = f" [{words.one_line(saved.label)}]" if saved.label else ""
-    call.output.say(f"{saved.id}  {words.count(saved.files, 'file')} saved{named}")
-    call.output.say(*(f"not captured: {path_text(path)} ({words.one_line(why)})" for path, why in saved.uncaptured))
+    call.output.write(document(saved) if call.json else report(root, saved))
     return 0
 
 
 def _saved(call: Call, root: str, label: str, session: str) -> Saved:
-    if session:
-        return call.store().save(label=label, session=session, progress=call.progress("saving"))
-    return save_root(root, label=label, progress=call.progress("saving"))
+    with progress("saving") as counter:
+        if session:
+            return call.store().save(label=label, session=session, progress=counter)
+        return save_root(root, label=label, progress=counter)

@@ -1,0 +1,122 @@
+"""`forkpoint save` without the parser of the command line, whose import alone would take as long as the save.
+
+Only the plainest forms are answered here; whatever else stands on the line is left to the parser.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ..store.errors import ForkpointError
+from ..store.saving import Saved, root_of, save
+from ..store.text import path_text
+from . import words
+from .values import path_keys
+
+
+class Request(NamedTuple):
+    """What a plain `save` asks for."""
+
+    label: str = ""
+    folder: str | None = None
+    json: bool = False
+
+
+def requested(arguments: Sequence[str]) -> Request | None:
+    """Reads what stands behind `save`; None when it is not for this module."""
+    found: dict[str, str | bool] = {}
+    rest = iter(arguments)
+    for word in rest:
+        if word == "--json":
+            found["json"] = True
+            continue
+        value = next(rest, None)
+        name = {"-m": "label", "--label": "label", "-C": "folder"}.get(word)
+        if name is None or value is None:
+            return None
+        found[name] = value
+    return Request(**found)  # type: ignore[arg-type]
+
+
+def answer(arguments: Sequence[str]) -> int | None:
+    """Saves and answers; gives the exit code, None when the parser has to do it."""
+    request = requested(arguments)
+    plain = (sys.stdout.encoding or "").lower().startswith("utf")
+    if request is None or not plain or (request.folder is not None and not os.path.isdir(request.folder)):
+        return None
+    try:
+        root = root_of(request.folder)
+        with progress("saving") as counter:
+            saved = save(root, label=request.label, progress=counter)
+        sys.stdout.write(document(saved) if request.json else report(root, saved))
+        sys.stdout.flush()
+    except (ForkpointError, KeyboardInterrupt, BrokenPipeError) as error:
+        return _failed(error, request)
+    return 0
+
+
+def _failed(error: BaseException, request: Request) -> int:
+    from .commands.call import Call
+    from .commands.program import guarded
+
+    def fail() -> int:
+        raise error
+
+    return guarded(Call(folder=request.folder, json=request.json), fail)
+
+
+def report(root: str, saved: Saved) -> str:
+    """The answer as text: the root, the id, and what could not be captured."""
+    label = f" [{words.one_line(saved.label)}]" if saved.label else ""
+    lines = [path_text(root), f"{saved.id}  {words.count(saved.files, 'file')} saved{label}"]
+    lines += [f"not captured: {path_text(path)} ({words.one_line(why)})" for path, why in saved.uncaptured]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def document(saved: Saved) -> str:
+    """The answer as the document of design.md section 6."""
+    import json
+
+    uncaptured = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.uncaptured]
+    keys = {"id": saved.id, "label": saved.label, "files": saved.files, "uncaptured": uncaptured}
+    return json.dumps(keys, indent=2) + "\n"
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A counter on the error output for the time of the block; None where nobody sees it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    counter = _Counter(what)
+    try:
+        yield counter
+    finally:
+        counter.clear()
+
+
+class _Counter:
+    """Writes "what 1,200 of 5,000" over itself, at most ten times a second."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._shown >= 0.1:
+            self._shown = now
+            self._write(f"{self._what} {done:,} of {total:,}" if total else f"{self._what} {done:,}")
+
+    def clear(self) -> None:
+        if self._shown:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
