@@ -116,7 +116,7 @@ def node_of(descriptor: int) -> Node | None:
         return None
     digest = hashlib.sha1(b"blob %d\0" % before.st_size, usedforsecurity=False)
     length = 0
-    while piece := os.pread(descriptor, PIECE, length):
+    while length <= before.st_size and (piece := os.pread(descriptor, PIECE, length)):
         digest.update(piece)
         length += len(piece)
     after = os.fstat(descriptor)
@@ -146,7 +146,12 @@ def ignores_case(root: int) -> bool:
 
 
 def is_spelled(root: int, path: bytes) -> bool:
-    """Whether a folder lists this very name, where the file system would also answer to another spelling of it."""
+    """Whether the folders list these very names, where the file system would also answer to another spelling."""
+    parts = path.split(b"/")
+    return all(_lists(root, b"/".join(parts[: count + 1])) for count in range(len(parts)))
+
+
+def _lists(root: int, path: bytes) -> bool:
     try:
         with opened_parent(root, path) as (folder, name), os.scandir(folder) as listing:
             return any(os.fsencode(entry.name) == name for entry in listing)

@@ -98,7 +98,11 @@ class Swapper:
         if came_out(place, place.spare) != before:
             put_back(place, place.spare)
             raise Changed("it changed at the last moment")
-        os.unlink(place.spare, dir_fd=place.folder)
+        try:
+            os.unlink(place.spare, dir_fd=place.folder)
+        except OSError:
+            put_back(place, place.spare)
+            raise
 
     def _exchange(self, place: Place, change: Change, before: Node, after: Node) -> None:
         """Replaces what is there by what is to come, in one step where the file system can."""

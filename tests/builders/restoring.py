@@ -12,10 +12,11 @@ import pytest
 from forkpoint.store.restore import journal as journals
 from forkpoint.store.restore import rename
 from forkpoint.store.restore.apply import Outcome, carry_out
-from forkpoint.store.restore.below import opened_root, stands
+from forkpoint.store.restore.below import ignores_case, opened_root, stands
 from forkpoint.store.restore.build import Blobs
 from forkpoint.store.restore.coverage import Coverage, Pair, differences
 from forkpoint.store.restore.journal import Journal
+from forkpoint.store.restore.paths import folded
 from forkpoint.store.restore.plan import Plan, plan
 from forkpoint.store.restore.scope import Decision
 
@@ -31,21 +32,18 @@ def planned(
     """The plan that brings a folder, as it is, to a tree; without `decide` as it was then."""
     now = state(seen(root))
     pairs = differences(state(target), Coverage(), now, Coverage())
-
-    def exists(path: bytes) -> bool:
-        with opened_root(root) as descriptor:
-            return stands(descriptor, path)
-
-    return plan(
-        pairs,
-        Coverage(),
-        now,
-        Coverage(),
-        decide(pairs) if decide else dict.fromkeys(pairs, WHOLE),
-        count=lambda path, old, new: None,
-        merge=lambda path, base, mine, theirs: None,
-        exists=exists,
-    )
+    with opened_root(root) as descriptor:
+        return plan(
+            pairs,
+            Coverage(),
+            now,
+            Coverage(),
+            decide(pairs) if decide else dict.fromkeys(pairs, WHOLE),
+            count=lambda path, old, new: None,
+            merge=lambda path, base, mine, theirs: None,
+            exists=lambda path: stands(descriptor, path),
+            fold=folded if ignores_case(descriptor) else None,
+        )
 
 
 def begun(root: Path, made: Plan, file: Path | None = None) -> Journal:
