@@ -112,6 +112,8 @@ class Conversation:
     leaves: dict[str, str]
     """For each session id of the family the entry that the agent would go on from."""
     problems: tuple[Problem, ...] = ()
+    titles: dict[str, str] = field(default_factory=dict[str, str])
+    """For each session id that a person named: the newest name, cleaned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ def _branches(
         path, fork = _own_path(head, by_id, branch_of)
         session = session_of.get(head, "")
         title = _title(head, fork, by_id, children)
-        name = names.of(session, title or conversation.info.title)
+        name = names.of(session, conversation.titles.get(session) or title or conversation.info.title)
         branch_of.update(dict.fromkeys(path, name))
         state = "active" if head == active_head and not waiting else "left"
         first = path[-1] if path else None

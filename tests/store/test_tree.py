@@ -71,3 +71,13 @@ def test_a_prompt_with_a_picture_is_found_by_its_time(session: ClaudeSession) ->
     session.attachments = False
     session.prompt([{"type": "text", "text": "look"}, {"type": "image", "source": {}}])
     assert placed(session, before(session, "look", session.prompt_id)) == ["look [image]"]
+
+
+def test_a_branch_that_was_named_in_the_agent_has_that_name(session: ClaudeSession) -> None:
+    session.turn("build the page")
+    other = session.branch("Try columns")
+    session.turn("now the footer")
+    other.turn("use two columns")
+    (info,) = claude.sessions(str(session.cwd))
+    built = tree.build(claude.read(info), [], [], [], "root")
+    assert {branch.name for branch in built.branches} == {"try-columns", "footer"}

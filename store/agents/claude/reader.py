@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
+from ...text import first_line
 from ..base import Source
 from .faces import AGENT_TOOLS, BOOKKEEPING, CHAIN, Face, call_prompt, faces, text_of, unknown
 from .records import Line, Unreadable, from_raw, nanoseconds, parse, records
@@ -86,6 +87,7 @@ class _Reader:
         self.agent_prompts: dict[str, list[str]] = {}
         """Prompt of a call that starts a sub-agent → its tool-use ids, for files that name no call."""
         self.first_prompts: dict[str, str] = {}
+        self.titles: dict[str, str] = {}
 
     def read(self, sources: Sequence[Source]) -> Conversation:
         for source in sources:
@@ -114,7 +116,7 @@ class _Reader:
             ),
             problem=self.problems[0].what if self.problems else self.info.problem,
         )
-        return Conversation(info, entries, leaf, leaves, tuple(self.problems))
+        return Conversation(info, entries, leaf, leaves, tuple(self.problems), self.titles)
 
     # ---- records to nodes
 
@@ -132,6 +134,8 @@ class _Reader:
                 elif line.uuid is None or line.type in BOOKKEEPING:
                     if line.type not in BOOKKEEPING:
                         self._no_place(state, offset, length, line)
+                    elif line.title and not agent:
+                        self.titles[self.sessions[number]] = first_line(line.title)
                 else:
                     self._record(state, offset, length, line, line.uuid)
         for index, count in state.unknown.values():

@@ -87,6 +87,7 @@ class Line(Struct, gc=False):
     prevented: bool | None = field(name="preventedContinuation", default=None)
     team: str | None = field(name="teamName", default=None)
     cwd: str = ""
+    title: str = field(name="customTitle", default="")
     session: str = field(name="sessionId", default="")
 
 

@@ -527,6 +527,7 @@ def test_a_branch_is_the_same_tree_and_the_earlier_file_owns_what_both_have(sess
         other.id: entry(conversation, "Else.").id,
     }
     assert conversation.leaf == entry(conversation, "Else.").id
+    assert conversation.titles == {other.id: "alt"}
 
 
 def test_a_fork_without_a_mark_is_the_same_tree_too(session: ClaudeSession) -> None:
