@@ -7,8 +7,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
 from . import points, statindex
 from .errors import GitFailed, StoreUnwritable
@@ -24,8 +23,7 @@ Progress = Callable[[int], None]
 """Called now and then with the number of files stored so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a checkpoint is taken for; see points.Checkpoint for the words."""
 
     reason: str
@@ -52,8 +50,7 @@ class Wanted:
     """By time.monotonic(): a checkpoint whose files were read after it is marked late; 0.0 for never."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What `take` did."""
 
     id: str
@@ -227,9 +224,14 @@ class _Writer:
             self._progress(len(self._sent))
 
     def _opened(self) -> Stream:
+        """The stream; its trouble is the store's, and must not look like that of the file that is being read."""
         if self._stream is None:
-            self._stack.enter_context(self._place.writing("save", self._wait))
-            self._stream = Stream(self._place.git_dir)
+            try:
+                self._stack.enter_context(self._place.writing("save", self._wait))
+                self._stream = Stream(self._place.git_dir)
+            except OSError as error:
+                at = str(error.filename or self._place.git_dir)
+                raise StoreUnwritable("the store cannot be written", path=at, todo=str(error.strerror)) from None
             self._stack.callback(self._drop)
         return self._stream
 

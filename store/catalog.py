@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +195,7 @@ def _document(objects: Objects, stored: Stored, by_id: dict[str, Stored]) -> dic
     return {
         "commit": stored.commit,
         "parts": [stored.files, stored.modes, stored.empty, stored.rules],
-        "record": {key: value for key, value in asdict(checkpoint).items() if value not in ("", (), {})},
+        "record": {key: value for key, value in checkpoint._asdict().items() if value not in ("", (), {})},
         "added": lines[0],
         "removed": lines[1],
         "changed": changed,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .errors import ForkpointError
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The person's choices, from settings.toml."""
 
     largest_file: int = 256 * 1024 * 1024
@@ -49,7 +48,7 @@ def settings(home: Path) -> Settings:
         raise ForkpointError(
             f"the settings cannot be read ({error})", path=str(file), todo="correct the file"
         ) from None
-    limit = table.get("limits", {}).get("largest_file", Settings.largest_file)
+    limit = table.get("limits", {}).get("largest_file", Settings().largest_file)
     if not isinstance(limit, int) or limit < 0:
         raise ForkpointError("limits.largest_file must be a number of bytes", path=str(file), todo="correct the file")
     return Settings(largest_file=limit)

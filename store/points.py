@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from .errors import StoreDamaged
 from .ignore import Source
@@ -27,8 +27,7 @@ EMPTY = "empty-folders"
 RULES = "ignore-rules"
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """A save point: the files of a root at one moment, bound to an entry, with the reason it was made."""
 
     id: str
@@ -66,7 +65,7 @@ class Checkpoint:
     complete: bool = True
     known: tuple[str, ...] = ()
     """Partial checkpoints: the paths that they speak of, those that were absent included."""
-    uncaptured: dict[str, str] = field(default_factory=dict[str, str])
+    uncaptured: Mapping[str, str] = {}
     moving: tuple[str, ...] = ()
     largest_file: int = 0
     """The size limit in force, in bytes."""
@@ -89,7 +88,7 @@ def ref_of(point: str) -> str:
 
 def encode(checkpoint: Checkpoint) -> bytes:
     """checkpoint.json; paths that are not UTF-8 are kept as surrogate escapes in \\u notation."""
-    plain = {name: value for name, value in asdict(checkpoint).items() if value not in ("", (), {}, False)}
+    plain = {name: value for name, value in checkpoint._asdict().items() if value not in ("", (), {}, False)}
     plain["complete"] = checkpoint.complete
     return json.dumps(plain, ensure_ascii=True, indent=1).encode() + b"\n"
 
@@ -106,11 +105,10 @@ def decode(data: bytes, where: str) -> Checkpoint:
 
 def from_plain(plain: dict[str, Any]) -> Checkpoint:
     """A record from the mapping that JSON gives."""
-    known = {item.name for item in fields(Checkpoint)}
     for name in ("shared", "named", "known", "moving"):
         if name in plain:
             plain[name] = tuple(plain[name])
-    return Checkpoint(**{name: value for name, value in plain.items() if name in known})
+    return Checkpoint(**{name: value for name, value in plain.items() if name in Checkpoint._fields})
 
 
 def encode_modes(modes: dict[str, int]) -> bytes:

@@ -15,7 +15,7 @@ import select
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -144,14 +144,14 @@ def _take(place: Place, event: HookEvent, step: Step, deadline: float, moment: i
     """Takes the checkpoint while the root is locked; gives its id, "" when there was nothing to store."""
     known = calls.load(place.open_calls_file)
     call = known.call(event.session, event.call) if step.call else None
-    wanted = replace(_wanted(place, event, step, call), deadline=deadline, time=moment)
+    wanted = _wanted(place, event, step, call)._replace(deadline=deadline, time=moment)
     taken = capture.take(place, wanted, locked=True)
     if step.call == "opens":
         with calls.changing(place.open_calls_file) as box:
             box[0] = calls.stands_before(box[0], event, taken.id, moment or time.time_ns())
     if step.call == "ends" and call is not None and not taken.made and not _covered(known, call, taken):
         # What the call did is in a checkpoint that something else made meanwhile: bind it to the call as well.
-        taken = capture.take(place, replace(wanted, only_drift=False), locked=True)
+        taken = capture.take(place, wanted._replace(only_drift=False), locked=True)
     return taken.id if taken.made else ""
 
 
@@ -220,12 +220,17 @@ def _work_alone(work: Callable[[], None], writer: int, home: Path, root: str) ->
 
 
 def _let_go(kept: int) -> None:
-    """Closes what came along from the hook: the agent's pipes, and files whose locks would otherwise live on here."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    os.closerange(3, kept)
-    os.closerange(kept + 1, max(kept, nothing) + 256)
+    """Lets go what came along from the hook: the agent's pipes, and files whose locks would otherwise live on here.
+
+    Each number is filled with /dev/null, not freed: an object of the parent's that still thinks it owns the number
+    would otherwise close, when it is collected, whatever we opened under it since.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for number in range(max(kept, nothing) + 256):
+        if number not in (kept, nothing):
+            with suppress(OSError):
+                os.fstat(number)
+                os.dup2(nothing, number, inheritable=number < 3)
 
 
 def _noting(work: Callable[[], None], home: Path, root: str) -> None:

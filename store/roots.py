@@ -8,8 +8,8 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from .durable import write_atomic
 from .errors import StoreDamaged, StoreUnwritable, UnsafePlace
@@ -18,8 +18,7 @@ from .home import make_folder
 from .locks import held
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """A folder that is recorded."""
 
     id: str
@@ -32,8 +31,7 @@ class Root:
     role: str = "main"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where everything of one root is."""
 
     home: Path
@@ -142,7 +140,8 @@ def find(root: str, home: Path) -> Place | None:
     stat = os.stat(root)
     known = places(home)
     for place in known:
-        if place.root.path == root and (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino):
+        same = (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino)
+        if place.root.path == root and same and not _made_anew(place, stat):
             return place
     for place in known:
         same = (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino)
@@ -155,13 +154,27 @@ def replaced(root: str, home: Path) -> Place | None:
     """The place of a root that had this path but another inode: deleted and cloned anew."""
     stat = os.stat(root)
     for place in places(home):
-        if place.root.path == root and (place.root.device, place.root.inode) != (stat.st_dev, stat.st_ino):
+        other = (place.root.device, place.root.inode) != (stat.st_dev, stat.st_ino)
+        if place.root.path == root and (other or _made_anew(place, stat)):
             return place
     return None
 
 
+def _made_anew(place: Place, stat: os.stat_result) -> bool:
+    """Whether the folder is another one under the same path and a reused inode.
+
+    A folder that did not change since the last checkpoint was taken cannot be: then nobody has to be asked.
+    """
+    try:
+        if stat.st_ctime_ns <= os.stat(place.index_file).st_mtime_ns:
+            return False
+    except FileNotFoundError:
+        pass
+    return bool(place.root.birth) and birth_of(place.root.path) != place.root.birth
+
+
 def _moved(place: Place, root: str) -> Place:
-    moved = Place(place.home, place.workspace, replace(place.root, path=root))
+    moved = Place(place.home, place.workspace, place.root._replace(path=root))
     others = [item for item in _roots_of(place.workspace) if item.id != place.root.id]
     _write(place.workspace, [*others, moved.root])
     return moved
@@ -197,7 +210,7 @@ def _make(root: str, home: Path) -> Place:
 
 
 def _write(workspace: Path, roots: list[Root]) -> None:
-    data = json.dumps({"roots": [asdict(root) for root in roots]}, indent=1).encode()
+    data = json.dumps({"roots": [root._asdict() for root in roots]}, indent=1).encode()
     write_atomic(workspace / "roots.json", data)
 
 

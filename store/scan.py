@@ -182,11 +182,25 @@ class _Walk:
         files: dict[str, FileInfo] = {}
         odd: dict[str, int] = {}
         below: list[_Place] = []
+        plain, known_odd = judge.plain, old.odd if old else {}
         for entry in entries:
             name = entry.name
             try:
                 found = entry.stat(follow_symlinks=False)
             except OSError:
+                continue
+            info = known.get(name)
+            same = info is not None and info[:5] == (
+                found.st_mode,
+                found.st_size,
+                found.st_mtime_ns,
+                found.st_ctime_ns,
+                found.st_ino,
+            )
+            if same and name in plain:
+                files[name] = info  # type: ignore[assignment]
+                if name in known_odd:
+                    odd[name] = known_odd[name]
                 continue
             kind = stat.S_IFMT(found.st_mode)
             if kind == stat.S_IFDIR:
@@ -197,22 +211,10 @@ class _Walk:
                 continue
             if name.lower() == ".git" or name.startswith(TEMPORARY) or judge.ignored(name, False) is None:
                 continue
-            info = known.get(name)
-            if info is None or (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) != (
-                info[0],
-                info[1],
-                info[2],
-                info[3],
-                info[4],
-            ):
-                new = self._read(descriptor, place.path + name, name, found, info)
-                if new is None:
-                    continue
-                if info is None or info[5] != new[5] or _git_mode(info[0]) != _git_mode(new[0]):
-                    self.changed[place.path + name] = Change(info, new)
-                if info is not None and info[0] != new[0]:
-                    self.modes_changed = True
-                info = new
+            if not same:
+                info = self._changed(descriptor, place.path + name, name, found, info)
+            if info is None:
+                continue
             files[name] = info
             if kind == stat.S_IFREG and stat.S_IMODE(info[0]) != usual_mode(info[0]):
                 odd[name] = stat.S_IMODE(info[0])
@@ -220,6 +222,17 @@ class _Walk:
             self.changed[place.path + name] = Change(known[name], None)
         self._finish(descriptor, place, old, judge, files, odd, below)
         return below
+
+    def _changed(
+        self, descriptor: int, path: str, name: str, found: os.stat_result, old: FileInfo | None
+    ) -> FileInfo | None:
+        """Reads what the index does not vouch for, and notes how it differs from the index."""
+        new = self._read(descriptor, path, name, found, old)
+        if new is not None and (old is None or old[5] != new[5] or _git_mode(old[0]) != _git_mode(new[0])):
+            self.changed[path] = Change(old, new)
+        if new is not None and old is not None and old[0] != new[0]:
+            self.modes_changed = True
+        return new
 
     def _finish(
         self,
@@ -348,17 +361,17 @@ class _Judge:
         self.out: list[str] = []
         self.forced: list[str] = []
         prefix = place.repository.prefix if place.repository else ""
-        self._plain: frozenset[str] | set[str] = frozenset()
+        self.plain: frozenset[str] | set[str] = frozenset()
         self._out: tuple[str, ...] = ()
         self._forced: tuple[str, ...] = ()
         if old is not None and old.rules == self.fingerprint:
-            self._plain = (old.files.keys() | set(old.folders)) - set(old.forced)
+            self.plain = (old.files.keys() | set(old.folders)) - set(old.forced)
             if walk.stamps.get(prefix) == walk.index.stamps.get(prefix):
                 self._out, self._forced = old.ignored, old.forced
 
     def ignored(self, name: str, is_folder: bool) -> bool | None:
         """None: leave it out. Else captured; True: what is below is ignored unless tracked."""
-        if name in self._plain:
+        if name in self.plain:
             return False
         if name in self._out:
             self.out.append(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,8 +38,7 @@ class Folder(NamedTuple):
     """Permission bits of files that are not the usual ones; of the folder itself under the name ""."""
 
 
-@dataclass(slots=True)
-class Index:
+class Index(NamedTuple):
     """All of it; `folders` by path relative to the root, "" and "a/b/"."""
 
     tree: str = ""
@@ -48,9 +47,9 @@ class Index:
     """The checkpoint that holds it."""
     time: int = 0
     """Time of the newest checkpoint of the root: the next one is never older."""
-    stamps: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
+    stamps: Mapping[str, tuple[int, int, int]] = {}
     """Per repository prefix, the stamp of the project's own index."""
-    folders: dict[str, Folder] = field(default_factory=dict[str, Folder])
+    folders: Mapping[str, Folder] = {}
 
 
 def load(file: Path) -> Index:
@@ -71,7 +70,7 @@ def load(file: Path) -> Index:
 def save(file: Path, index: Index) -> None:
     """Replaces the index file; not fsynced, since a lost index is only slow."""
     folders = {name: tuple(folder) for name, folder in index.folders.items()}
-    body = marshal.dumps((_version(), index.tree, index.point, index.time, index.stamps, folders))
+    body = marshal.dumps((_version(), index.tree, index.point, index.time, dict(index.stamps), folders))
     write_atomic(file, hashlib.blake2b(body, digest_size=16).digest() + body, sync=False)
 
 
