@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Literal
+from typing import Literal, TextIO
 
 from rich.cells import cell_len, set_cell_size
 
@@ -81,7 +81,7 @@ class Output:
     """Where a command's answer goes."""
 
     terminal: Terminal
-    stream: IO[str] = field(default_factory=lambda: sys.stdout)
+    stream: TextIO = field(default_factory=lambda: sys.stdout)
 
     def say(self, *lines: str) -> None:
         """Writes lines of text as they are; use `painted` and `one_line` before."""
@@ -107,7 +107,7 @@ class Output:
             silence(self.stream)
 
 
-def silence(stream: IO[str]) -> None:
+def silence(stream: TextIO) -> None:
     """Sends what is still to come nowhere: the reader has gone, and the command goes on to its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
@@ -135,9 +135,9 @@ def _lines(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Termi
         if n < len(row.cells):
             cell = row.cells[n]
             padding = " " * (widths[n] - cell_len(cell.text))
-            lead += [(padding, ""), (cell.text, cell.style)] if cell.right else [(cell.text, cell.style), (padding, "")]
-            lead.append((gap, ""))
-    tail: Pieces = [(f"  {cell.text}", cell.style) for cell in row.end if cell.text]
+            before, after = (padding, gap) if cell.right else ("", padding + gap)
+            lead += [(before, ""), (cell.text, cell.style), (after, "")]
+    tail = [(f"  {text}", style) for text, style in _pieces(row.end) if text]
     if terminal.width is None:
         return [_join([*lead, *_pieces(row.rest), *tail], terminal)]
     room = terminal.width - _width(lead)
@@ -231,7 +231,7 @@ def _shared(one: str, other: str) -> int:
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def _is_terminal(stream: IO[str] | None) -> bool:
+def _is_terminal(stream: TextIO | None) -> bool:
     try:
         return stream is not None and stream.isatty()
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import shutil
+import sys
 
 import click
 
@@ -58,5 +59,5 @@ def _offer(call: Call, result: ForkResult) -> int:
 def _to_clipboard(text: str) -> None:
     """By OSC 52: the terminal, which may be far away, takes it; base64 lets nothing of the text reach the screen."""
     encoded = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    click.get_text_stream("stdout").write(f"\x1b]52;c;{encoded}\x07")
-    click.get_text_stream("stdout").flush()
+    sys.stdout.write(f"\x1b]52;c;{encoded}\x07")
+    sys.stdout.flush()
