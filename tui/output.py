@@ -124,41 +124,36 @@ def table(rows: Sequence[Row], terminal: Terminal, gap: str = "  ") -> list[str]
     return [line for row in rows for line in _lines(row, widths, used, terminal, gap)]
 
 
-Pieces = list[tuple[str, Style]]
 LEAST = 20
 """Columns that a text keeps, though what stands behind it be cut."""
 
 
 def _lines(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Terminal, gap: str) -> list[str]:
-    lead: Pieces = []
+    lead: list[Cell] = []
     for n in used:
         if n < len(row.cells):
-            cell = row.cells[n]
-            padding = " " * (widths[n] - cell_len(cell.text))
-            before, after = (padding, gap) if cell.right else ("", padding + gap)
-            lead += [(before, ""), (cell.text, cell.style), (after, "")]
-    tail = [(f"  {text}", style) for text, style in _pieces(row.end) if text]
+            padding = " " * (widths[n] - cell_len(row.cells[n].text))
+            before, after = (padding, gap) if row.cells[n].right else ("", padding + gap)
+            lead += [Cell(before), row.cells[n], Cell(after)]
+    tail = [Cell(f"  {cell.text}", cell.style) for cell in row.end if cell.text]
     if terminal.width is None:
-        return [_join([*lead, *_pieces(row.rest), *tail], terminal)]
+        return [_join([*lead, *row.rest, *tail], terminal)]
     room = terminal.width - _width(lead)
     if row.wraps:
         return _wrapped(row, lead, tail, room, terminal)
-    text = _fitted(_pieces(row.rest), max(room - _width(tail), min(room, LEAST)))
+    text = _fitted(row.rest, max(room - _width(tail), min(room, LEAST)))
     return [_join([*lead, *text, *_fitted(tail, room - _width(text))], terminal)]
 
 
-def _wrapped(row: Row, lead: Pieces, tail: Pieces, room: int, terminal: Terminal) -> list[str]:
+def _wrapped(row: Row, lead: Sequence[Cell], tail: Sequence[Cell], room: int, terminal: Terminal) -> list[str]:
     """The row on as many lines as it needs, all but the first under its text."""
-    whole = [*_pieces(row.rest), *tail]
+    whole = [*row.rest, *tail]
     if _width(whole) <= room:
         return [_join([*lead, *whole], terminal)]
-    indent = min(_width(lead), terminal.width // 2 if terminal.width else 0)
+    indent = Cell(" " * min(_width(lead), (terminal.width or 0) // 2))
     style = row.rest[0].style if row.rest else ""
-    first, *others = wrap("".join(text for text, _ in whole), max(10, room))
-    return [
-        _join([*lead, (first, style)], terminal),
-        *(_join([(" " * indent + text, style)], terminal) for text in others),
-    ]
+    first, *others = [Cell(text, style) for text in wrap("".join(cell.text for cell in whole), max(10, room))]
+    return [_join([*lead, first], terminal), *(_join([indent, other], terminal) for other in others)]
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -175,30 +170,26 @@ def wrap(text: str, width: int) -> list[str]:
     return [line for line in lines if line] or [""]
 
 
-def _width(pieces: Pieces) -> int:
-    return sum(cell_len(text) for text, _ in pieces)
+def _width(cells: Sequence[Cell]) -> int:
+    return sum(cell_len(cell.text) for cell in cells)
 
 
-def _join(pieces: Pieces, terminal: Terminal) -> str:
+def _join(cells: Sequence[Cell], terminal: Terminal) -> str:
     """One line, without blanks at its end."""
-    kept = list(pieces)
-    while kept and not kept[-1][0].strip():
+    kept = list(cells)
+    while kept and not kept[-1].text.strip():
         kept.pop()
     if kept:
-        kept[-1] = (kept[-1][0].rstrip(), kept[-1][1])
-    return "".join(painted(text, style, terminal) for text, style in kept)
+        kept[-1] = Cell(kept[-1].text.rstrip(), kept[-1].style)
+    return "".join(painted(cell.text, cell.style, terminal) for cell in kept)
 
 
-def _pieces(cells: Sequence[Cell]) -> Pieces:
-    return [(cell.text, cell.style) for cell in cells]
-
-
-def _fitted(pieces: Pieces, room: int) -> Pieces:
-    """The pieces in at most `room` columns."""
-    fitted: Pieces = []
-    for text, style in pieces:
-        fitted.append((cut(text, room), style))
-        room -= cell_len(fitted[-1][0])
+def _fitted(cells: Sequence[Cell], room: int) -> list[Cell]:
+    """The cells in at most `room` columns."""
+    fitted: list[Cell] = []
+    for cell in cells:
+        fitted.append(Cell(cut(cell.text, room), cell.style))
+        room -= cell_len(fitted[-1].text)
     return fitted
 
 
