@@ -312,10 +312,7 @@ def test_home_and_the_whole_disk_are_never_recorded(unsafe: str, agent: Agent, m
 def test_a_folder_that_was_made_anew_begins_a_new_workspace(agent: Agent, project: Path) -> None:
     agent.is_asked("Go")
     old = place_of(project)
-    project.rename(project.with_name("gone"))
-    (project.with_name("gone") / "a.txt").unlink()
-    project.with_name("gone").rmdir()
-    project.with_name("placeholder").mkdir()  # takes the freed inode
+    project.rename(project.with_name("aside"))  # still there, so that its inode is not given to the new one
     project.mkdir()
     agent.is_asked("Again")
     assert place_of(project).workspace != old.workspace
