@@ -85,14 +85,18 @@ def real(folder: str | os.PathLike[str]) -> str:
 
 
 def choose(folder: str, home: Path) -> str:
-    """The folder that would be the root of `folder`: the nearest root upwards, else the git work tree, else itself."""
+    """The folder that would be the root of `folder`: the nearest root upwards, else the git work tree, else itself.
+
+    A home folder that is a git work tree (people keep their settings so) makes none of the projects below it its own.
+    """
     known = {place.root.path for place in places(home)}
+    never = (os.path.realpath(os.path.expanduser("~")), os.sep)
     work_tree = ""
     at = folder
     while True:
         if at in known:
             return at
-        if not work_tree and os.path.lexists(os.path.join(at, ".git")):
+        if not work_tree and at not in never and os.path.lexists(os.path.join(at, ".git")):
             work_tree = at
         parent = os.path.dirname(at)
         if parent == at:

@@ -309,6 +309,14 @@ def test_home_and_the_whole_disk_are_never_recorded(unsafe: str, agent: Agent, m
     assert not data_folder().exists()
 
 
+def test_a_home_folder_under_git_does_not_swallow_the_projects_in_it(machine: Path) -> None:
+    (machine / ".git").mkdir()
+    project = machine / "code" / "shop"
+    project.mkdir(parents=True)
+    Agent(project).is_asked("Go")
+    assert shape(project) == [("prompt", "before", "prompt-1")]
+
+
 def test_a_folder_that_was_made_anew_begins_a_new_workspace(agent: Agent, project: Path) -> None:
     agent.is_asked("Go")
     old = place_of(project)
