@@ -261,7 +261,7 @@ class Store:
         return self._workspace.side(moment.need_point(), moment.built)
 
     def _now(self) -> Side:
-        return self._workspace.now(self._workspace.need_place())
+        return self._workspace.now()
 
     def _diff(self, old: Side, new: Side, full: tuple[int, bool] | None, paths: Sequence[bytes] = ()) -> Diff:
         objects = self._workspace.objects() if self.exists else None

@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import IO, NamedTuple
 
 from . import points, statindex
@@ -103,15 +104,19 @@ def take(
             ) from None
 
 
-def look(place: Place) -> Scan:
-    """Walks the root without storing anything; the caller holds the root's lock, or can do with a moment's glimpse."""
-    return scan(place.root.path, statindex.load(place.index_file), limits(place), temporary=str(place.folder))
+def look(root: str, home: Path, place: Place | None) -> Scan:
+    """Walks a root without storing anything; the caller holds its lock, where it has a place in the store."""
+    index = statindex.load(place.index_file) if place is not None else Index()
+    return scan(root, index, limits(home), temporary=str(place.folder) if place is not None else None)
 
 
-def limits(place: Place) -> Limits:
-    """What is not captured in this place."""
-    home = os.stat(place.home)
-    return Limits(settings(place.home).largest_file, frozenset({(home.st_dev, home.st_ino)}))
+def limits(home: Path) -> Limits:
+    """What is never captured."""
+    try:
+        found = os.stat(home)
+    except FileNotFoundError:
+        return Limits(settings(home).largest_file)
+    return Limits(settings(home).largest_file, frozenset({(found.st_dev, found.st_ino)}))
 
 
 def _take(
@@ -124,7 +129,7 @@ def _take(
 ) -> Taken:
     with ExitStack() as stack:
         writer = _Writer(place, stack, wait, progress)
-        found = scan(place.root.path, index, limits(place), writer, str(place.folder))
+        found = scan(place.root.path, index, limits(place.home), writer, str(place.folder))
         changed = bool(found.changed) or found.modes_changed or not index.tree
         if wanted.only_drift and not changed and index.point:
             _refresh(place, index, found, index.tree, index.point, index.time)
@@ -164,7 +169,7 @@ def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int
         bytes=found.bytes,
         uncaptured=found.uncaptured,
         moving=tuple(sorted(found.moving)),
-        largest_file=limits(place).largest_file,
+        largest_file=limits(place.home).largest_file,
     )
 
 

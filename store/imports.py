@@ -47,6 +47,7 @@ def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
         bytes=size,
         complete=False,
         known=tuple(os.fsdecode(path) for path in sorted(state.files)),
+        inferred=tuple(os.fsdecode(path) for path in sorted(state.files) if state.files[path].inferred),
     )
     if modes:
         lines.append(put_inline(points.encode_modes(modes), points.MODES.encode()))

@@ -65,6 +65,8 @@ class Checkpoint(NamedTuple):
     complete: bool = True
     known: tuple[str, ...] = ()
     """Partial checkpoints: the paths that they speak of, those that were absent included."""
+    inferred: tuple[str, ...] = ()
+    """Those of them whose state was concluded from later evidence (rule 16)."""
     uncaptured: Mapping[str, str] = {}
     moving: tuple[str, ...] = ()
     largest_file: int = 0
@@ -105,7 +107,7 @@ def decode(data: bytes, where: str) -> Checkpoint:
 
 def from_plain(plain: dict[str, Any]) -> Checkpoint:
     """A record from the mapping that JSON gives."""
-    for name in ("shared", "named", "known", "moving"):
+    for name in ("shared", "named", "known", "inferred", "moving"):
         if name in plain:
             plain[name] = tuple(plain[name])
     return Checkpoint(**{name: value for name, value in plain.items() if name in Checkpoint._fields})

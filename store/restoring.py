@@ -88,16 +88,14 @@ def plan(
 
 def _files(workspace: Workspace, goal: Goal) -> Files:
     then = workspace.side(goal.need_point(), goal.built)
-    place = workspace.adopted()
-    with place.locked("look"):
-        now = workspace.now(place)
+    now = workspace.now()
     return Files(then, now, differences(then.state, coverage(then), now.state, coverage(now)))
 
 
 def coverage(side: Side) -> Coverage:
     """What a side can speak of, for the plan."""
     known = side.known if side.known is not None else frozenset[bytes]()
-    return Coverage(side.known is None, known, side.uncaptured or {}, side.ignores, side.moving)
+    return Coverage(side.known is None, known, side.uncaptured or {}, side.ignores, side.moving, side.inferred)
 
 
 def _paths(
@@ -108,13 +106,11 @@ def _paths(
     paths: Sequence[bytes],
     choices: Mapping[bytes, OnConflict] | OnConflict,
 ) -> Plan:
-    place = workspace.need_place()
-    content = workspace.content()
     told = _evidence(workspace, goal)
     decisions = decide(
         files.pairs,
         files.now.state,
-        timeline.of_root(workspace.objects(), content.rows, content.operations, place.root.id, goal.built.info.ids),
+        workspace.transitions(goal.built.info.ids),
         timeline.FAMILY if goal.session else "",
         left=told.left,
         touched=told.touched.keys(),
@@ -163,9 +159,7 @@ def planned(
 
 def _discarded(goal: Goal, found: Plan, scope: Scope) -> Discarded:
     changed = (*found.restored, *(item for item in found.conflicts if item.action != "none"))
-    files = tuple(
-        item for item in changed if item.action in ("write", "delete") and (item.removed or item.action == "delete")
-    )
+    files = tuple(item for item in changed if item.action == "delete" or (item.action == "write" and item.removed != 0))
     left = leaving(goal) if scope in ("conversation", "both") else []
     prompts = [entry for entry in left if entry.kind == "prompt"]
     active = next((branch.name for branch in goal.built.branches if branch.state == "active"), "")
@@ -323,7 +317,7 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
 
 def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[bytes, Node]]:
     """Looks at the folder once more: what is carried out is what was shown (rule 3). Gives what the guard must hold."""
-    now = workspace.now(place).state
+    now = workspace.now(locked=True).state
     before: dict[bytes, Node | None] = {}
     for change in wanted.changes:
         before.setdefault(change.path, change.before)

@@ -31,6 +31,8 @@ class Side:
     uncaptured: Mapping[bytes, str] | None = None
     sources: tuple[Source, ...] = ()
     moving: frozenset[bytes] = frozenset()
+    inferred: frozenset[bytes] = frozenset()
+    """Paths whose state was concluded from later evidence (rule 16)."""
     stored: Stored | None = None
 
     def speaks_of(self, path: bytes) -> bool:
@@ -69,6 +71,7 @@ def of_checkpoint(objects: Objects, stored: Stored, title: str) -> Side:
         {os.fsencode(path): why for path, why in checkpoint.uncaptured.items()},
         objects.sources(stored),
         frozenset(os.fsencode(path) for path in checkpoint.moving),
+        frozenset(os.fsencode(path) for path in checkpoint.inferred),
         stored,
     )
 
@@ -81,7 +84,9 @@ def of_backups(state: PartialState, title: str) -> Side:
         if file.kind == "file":
             sources[path] = file.source
             found[path] = Node("file", file.mode & 0o7777, blob_id(_backup(file.source)))
-    return Side(title, state.time, found, lambda path, node: _backup(sources[path]), frozenset(state.files))
+    inferred = frozenset(path for path, file in state.files.items() if file.inferred)
+    known = frozenset(state.files)
+    return Side(title, state.time, found, lambda path, node: _backup(sources[path]), known, inferred=inferred)
 
 
 def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:

@@ -68,14 +68,12 @@ def _note(record: Record, redo: bool) -> str:
 
 def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
     """Back to what each path was before the operation (or, for redo, to what it was after)."""
-    place = workspace.need_place()
     objects = workspace.objects()
     changes = operations.pairs_of(record)
     wanted_nodes = [pair[1] if redo else pair[0] for pair in changes.values()]
     if not all(objects.holds(node.oid) for node in wanted_nodes if node is not None and node.oid):
         raise Refused("what this needs is kept no longer, so it is past undoing", todo="forkpoint operations")
-    with place.locked("look"):
-        now = workspace.now(place)
+    now = workspace.now()
     around = _state_around(workspace, record, redo)
     wanted = state_after(
         now.state if around is None else around,

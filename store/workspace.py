@@ -6,11 +6,12 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from . import agents, capture, catalog, operations, points, roots, sides, transcripts, tree
+from . import agents, capture, catalog, operations, points, roots, sides, timeline, transcripts, tree
 from .agents.base import PartialState, Source
 from .catalog import Content
 from .errors import NoWorkspace, UnknownId
@@ -20,6 +21,7 @@ from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
 from .naming import clock, title
 from .operations import Record
 from .resolve import FILES
+from .restore.scope import Transition
 from .roots import Place
 from .saving import root_of
 from .sides import Side
@@ -194,14 +196,27 @@ class Workspace:
                         expected.pop(path, None)
                     else:
                         expected[path] = new
-        now = self.now(place)
+        now = self.now()
         old, new = sides.with_folders(expected, now.state), sides.with_folders(now.state, expected)
         implied = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and now.speaks_of(path)}
         return len([path for path in implied if not _is_folder(old.get(path), new.get(path))])
 
-    def now(self, place: Place) -> Side:
-        """The folder as it is, walked."""
-        return sides.of_folder(self.root, capture.look(place), "now", time.time_ns())
+    def now(self, *, locked: bool = False) -> Side:
+        """The folder as it is, walked; with `locked` the caller holds the root. Nothing is written."""
+        place = self.place
+        if place is None or locked:
+            found = capture.look(self.root, self.home, place)
+        else:
+            with place.locked("look"):
+                found = capture.look(self.root, self.home, place)
+        return sides.of_folder(self.root, found, "now", time.time_ns())
+
+    def transitions(self, family: Sequence[str]) -> list[Transition]:
+        """What happened to the files of the root; empty while nothing is recorded."""
+        place, content = self.place, self.content()
+        if place is None:
+            return []
+        return timeline.of_root(self.objects(), content.rows, content.operations, place.root.id, family)
 
     def stored(self, point: str) -> Stored | None:
         """A stored checkpoint by its whole id."""

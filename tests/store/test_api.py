@@ -493,3 +493,16 @@ def test_the_token_changes_with_a_checkpoint_and_with_lines_of_a_transcript(proj
     make(project, {"new": "x"})
     agent.tell("PreToolUse", tool_name="Bash", tool_use_id="x", tool_input={})
     assert store.token() != second
+
+
+def test_looking_at_a_session_from_before_writes_nothing(project: Path, machine: Path) -> None:
+    agent = Recorded(project, hooked=False)
+    agent.asked("First")
+    agent.session.write("page.html", "v1\n")
+    agent.stops()
+    store = agent.store()
+    point = store.tree().points[0]
+    assert {file.path for file in store.diff(point.id).files} == {b"page.html"}
+    assert set(paths(store.plan_restore(point.id, "files").inventory.restored)) == {b"page.html"}
+    store.plan_fork(point.id)
+    assert not (machine / "forkpoint").exists()
