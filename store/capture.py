@@ -47,6 +47,8 @@ class Wanted(NamedTuple):
     """Store nothing when the files are as in the newest checkpoint of the root."""
     time: int = 0
     """When it happened, in nanoseconds; 0 for now."""
+    agreed: bool = False
+    """The person wants the first checkpoint even of a very large folder (rule 8)."""
     deadline: float = 0.0
     """By time.monotonic(): a checkpoint whose files were read after it is marked late; 0.0 for never."""
 
@@ -129,7 +131,10 @@ def _take(
 ) -> Taken:
     with ExitStack() as stack:
         writer = _Writer(place, stack, wait, progress)
-        found = scan(place.root.path, index, limits(place.home), writer, str(place.folder))
+        allowed = limits(place.home)
+        if not index.folders and not wanted.agreed:
+            allowed = allowed._replace(ceiling=settings(place.home).largest_tree)
+        found = scan(place.root.path, index, allowed, writer, str(place.folder))
         changed = bool(found.changed) or found.modes_changed or not index.tree
         if wanted.only_drift and not changed and index.point:
             _refresh(place, index, found, index.tree, index.point, index.time)

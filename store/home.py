@@ -16,6 +16,8 @@ class Settings(NamedTuple):
 
     largest_file: int = 256 * 1024 * 1024
     """Bytes; a larger file is uncaptured and shown as such."""
+    largest_tree: int = 200_000
+    """Files; before the first checkpoint of a larger folder the person is asked."""
 
 
 def data_folder(env: Mapping[str, str] | None = None) -> Path:
@@ -48,10 +50,14 @@ def settings(home: Path) -> Settings:
         raise ForkpointError(
             f"the settings cannot be read ({error})", path=str(file), todo="correct the file"
         ) from None
-    limit = table.get("limits", {}).get("largest_file", Settings().largest_file)
-    if not isinstance(limit, int) or limit < 0:
-        raise ForkpointError("limits.largest_file must be a number of bytes", path=str(file), todo="correct the file")
-    return Settings(largest_file=limit)
+    limits = table.get("limits", {})
+    found = Settings()
+    for name in found._fields:
+        value = limits.get(name, getattr(found, name))
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ForkpointError(f"limits.{name} must be a number", path=str(file), todo="correct the file")
+        found = found._replace(**{name: value})
+    return found
 
 
 def make_folder(folder: Path) -> Path:

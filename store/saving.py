@@ -36,10 +36,14 @@ def save(
     label: str = "",
     agent: str = "",
     session: str = "",
+    agreed: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Saved:
-    """A checkpoint of a root as it is now; returns when it is on the disk. `progress` gets (files so far, 0)."""
+    """A checkpoint of a root as it is now; returns when it is on the disk.
+
+    `agreed` lets the first one be of a very large folder (rule 8; else Refused). `progress` gets (files so far, 0).
+    """
     place = roots.adopt(root, home or data_folder())
-    wanted = Wanted("manual", agent=agent, session=session, label=label)
+    wanted = Wanted("manual", agent=agent, session=session, label=label, agreed=agreed)
     taken = capture.take(place, wanted, progress=(lambda done: progress(done, 0)) if progress else None)
     return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())))

@@ -13,6 +13,7 @@ import stat
 import time
 from typing import IO, NamedTuple, Protocol
 
+from .errors import Refused
 from .git.stream import blob_id
 from .ignore import GIT_FILE, OUR_FILE, Repository, Rules, Source, outermost, repository_of
 from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
@@ -42,6 +43,8 @@ class Limits(NamedTuple):
     largest_file: int
     skip: frozenset[tuple[int, int]] = frozenset()
     """(device, inode) of folders that are left out: our own store, when it stands inside the root."""
+    ceiling: int = 0
+    """How many files may be read for the first time before a person has to be asked (rule 8); 0 for any number."""
 
 
 class Change(NamedTuple):
@@ -122,6 +125,8 @@ class _Walk:
         self.sources: list[Source] = []
         self.stamps: dict[str, tuple[int, int, int]] = {}
         self.modes_changed = False
+        self.read = 0
+        """Files that the index did not vouch for."""
 
     def run(self) -> Scan:
         repository = repository_of(self.root)
@@ -228,6 +233,13 @@ class _Walk:
     ) -> FileInfo | None:
         """Reads what the index does not vouch for, and notes how it differs from the index."""
         new = self._read(descriptor, path, name, found, old)
+        self.read += 1
+        if 0 < self.limits.ceiling < self.read:
+            raise Refused(
+                f"this folder holds more than {self.limits.ceiling:,} files that are not ignored",
+                path=self.root,
+                todo="ignore some in .forkpointignore, or take the first checkpoint with: forkpoint save --yes",
+            )
         if new is not None and (old is None or old[5] != new[5] or _git_mode(old[0]) != _git_mode(new[0])):
             self.changed[path] = Change(old, new)
         if new is not None and old is not None and old[0] != new[0]:

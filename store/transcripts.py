@@ -42,6 +42,8 @@ class Kept:
     cursors: dict[str, int]
     """Per file the offset up to which it was read."""
     commit: str
+    rescued: bool = False
+    """Whether what the agent's own backups know of its files was stored before the agent cleans up."""
 
 
 def known(objects: Objects) -> dict[str, Kept]:
@@ -52,22 +54,32 @@ def known(objects: Objects) -> dict[str, Kept]:
         info = plain["info"]
         for name in ("files", "ids"):
             info[name] = tuple(info[name])
-        found[ref.removeprefix(REFS)] = Kept(SessionInfo(**info), plain["cursors"], commit)
+        found[ref.removeprefix(REFS)] = Kept(SessionInfo(**info), plain["cursors"], commit, bool(plain.get("rescued")))
     return found
 
 
-def keep(place: Place, objects: Objects, info: SessionInfo, sources: Sequence[Source], kept: Kept | None) -> bool:
+def keep(
+    place: Place,
+    objects: Objects,
+    info: SessionInfo,
+    sources: Sequence[Source],
+    kept: Kept | None,
+    *,
+    rescued: bool = False,
+) -> bool:
     """Stores what the files of a session have more than the store has; gives whether there was anything.
 
-    Only whole lines are taken: a last line without its line feed may still be being written.
+    Only whole lines are taken: a last line without its line feed may still be being written. `rescued` notes that what
+    the agent's backups know was stored as well.
     """
     cursors = dict(kept.cursors) if kept else {}
     fresh = list(_fresh(sources, cursors))
-    if not fresh:
+    had = kept is not None and kept.rescued
+    if not fresh and had >= rescued:
         return False
     for name, _, end, _ in fresh:
         cursors[name] = end
-    record = {"info": asdict(replace(info, live=False)), "cursors": cursors}
+    record = {"info": asdict(replace(info, live=False)), "cursors": cursors, "rescued": had or rescued}
     lines = [put_tree(str(objects.tree(kept.commit).id), b"")] if kept else []
     lines.append(put_inline(json.dumps(record, indent=1).encode(), b"session.json"))
     for name, start, end, data in fresh:

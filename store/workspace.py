@@ -7,14 +7,15 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from . import agents, capture, catalog, operations, points, roots, sides, timeline, transcripts, tree
+from . import agents, capture, catalog, imports, operations, points, roots, sides, timeline, transcripts, tree
 from .agents.base import PartialState, Source
 from .catalog import Content
-from .errors import NoWorkspace, UnknownId
+from .errors import NoWorkspace, StoreDamaged, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
@@ -26,6 +27,10 @@ from .roots import Place
 from .saving import root_of
 from .sides import Side
 from .transcripts import Kept
+
+DAY = 24 * 3600 * 10**9
+RESCUE_DAYS = 7
+"""So long before the agent's own clean-up what its backups know is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +170,21 @@ class Workspace:
         grown = False
         for info in self.sessions():
             if any(os.path.exists(file) for file in info.files):
-                grown |= transcripts.keep(place, objects, info, self.sources(info), kept.get(info.id))
+                rescued = self._rescue(place, info, kept.get(info.id))
+                grown |= transcripts.keep(place, objects, info, self.sources(info), kept.get(info.id), rescued=rescued)
         return grown
+
+    def _rescue(self, place: Place, info: SessionInfo, kept: Kept | None) -> bool:
+        """Stores what the agent's own backups know of a session's files, shortly before the agent deletes them."""
+        days = agents.get(info.agent).keeps_days()
+        due = days and info.updated < time.time_ns() - max(1, days - RESCUE_DAYS) * DAY
+        if not due or (kept is not None and kept.rescued):
+            return False
+        for state in self.conversation(info).states:
+            if state.files and self.stored(state.id) is None:
+                with suppress(StoreDamaged):
+                    imports.store(place, info.agent, state)
+        return True
 
     def tree(self, session: str | None = None) -> SessionTree:
         """The tree of a session: by id, "files", or the newest; whether the folder is dirty is left unknown."""

@@ -189,6 +189,10 @@ class Agent(Protocol):
         """Processes of this agent that are at work in the root or under it now."""
         ...
 
+    def keeps_days(self) -> int:
+        """After how many days the agent deletes a session and its backups; 0 for never."""
+        ...
+
     def hooks_problem(self, root: str) -> str:
         """Why its hooks do not tell us what it does in a root ("not installed" …), in words; "" when they do."""
         ...

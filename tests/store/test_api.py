@@ -506,3 +506,22 @@ def test_looking_at_a_session_from_before_writes_nothing(project: Path, machine:
     assert set(paths(store.plan_restore(point.id, "files").inventory.restored)) == {b"page.html"}
     store.plan_fork(point.id)
     assert not (machine / "forkpoint").exists()
+
+
+def test_what_the_agent_s_backups_know_is_stored_before_the_agent_cleans_up(project: Path) -> None:
+    agent = Recorded(project, hooked=False)
+    agent.asked("Long ago")
+    agent.session.edit("app.py", "two", "TWO")
+    agent.stops()
+    old = agent.session.file.read_text().replace(str(agent.session.now.year), "2019")
+    agent.session.file.write_text(old)
+    os.utime(agent.session.file, (1_560_000_000, 1_560_000_000))
+    store = agent.store()
+    store.save()
+    point = next(point for point in store.tree(agent.session.id).points if point.reason == "import")
+    shutil.rmtree(agent.session.home / "file-history")
+    shutil.rmtree(agent.session.home / "projects")
+    again = Store.open(project)
+    kept = next(item for item in again.tree(agent.session.id).points if item.id == point.id)
+    assert kept.stored
+    assert {file.path for file in again.diff(point.id).files} == {b"app.py"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from forkpoint.store import capture, points, roots
 from forkpoint.store.capture import Wanted
-from forkpoint.store.errors import StoreUnwritable, UnsafePlace
+from forkpoint.store.errors import Refused, StoreUnwritable, UnsafePlace
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.home import data_folder
 from forkpoint.store.states import State
@@ -318,3 +318,14 @@ def test_a_folder_made_anew_at_the_same_path_is_another_root(root: Path, tmp_pat
     assert roots.find(os.path.realpath(root), data_folder()) is None
     old = roots.replaced(os.path.realpath(root), data_folder())
     assert old is not None and old.root.id == first.root.id
+
+
+def test_a_very_large_folder_is_asked_about_before_its_first_checkpoint(root: Path) -> None:
+    data_folder().mkdir(parents=True, exist_ok=True)
+    (data_folder() / "settings.toml").write_text("[limits]\nlargest_tree = 3\n")
+    make(root, {f"f{number}": "x" for number in range(5)})
+    with pytest.raises(Refused, match=r"more than 3 files.*save --yes"):
+        save(root)
+    assert save(root, agreed=True).files == 5
+    make(root, {f"more{number}": "x" for number in range(5)})
+    assert save(root).files == 10

@@ -78,6 +78,13 @@ def live(root: str) -> list[Live]:
     return live(root)
 
 
+def keeps_days() -> int:
+    """After how many days Claude Code deletes a session and its backups (cleanupPeriodDays)."""
+    from .places import cleanup_days
+
+    return cleanup_days()
+
+
 def hooks_problem(root: str) -> str:
     """Why its hooks do not tell us what it does in a root, in words; "" when they do."""
     from .settings import hooks_problem

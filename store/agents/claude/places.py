@@ -15,6 +15,8 @@ from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
+import msgspec
+
 from ...model import SessionInfo
 from ...text import first_line
 from ..base import Source
@@ -23,6 +25,8 @@ from .reader import META, session_of, sub_agent_of
 from .records import WIRE_LOG, Unreadable, nanoseconds, parse, records
 
 AGENT = "claude"
+CLEANUP_DAYS = 30
+"""What Claude Code takes when its settings say nothing."""
 WINDOW = 64 << 10
 _LONGEST_NAME = 200
 _LARGEST_FIRST_RECORD = 64 << 20
@@ -35,10 +39,24 @@ _TITLES = (
 )
 
 
+class _Cleanup(msgspec.Struct):
+    cleanupPeriodDays: int = CLEANUP_DAYS
+
+
 def config_home() -> str:
     """`$CLAUDE_CONFIG_DIR`, else `~/.claude`; it need not exist."""
     chosen = os.environ.get("CLAUDE_CONFIG_DIR")
     return os.path.abspath(os.path.expanduser(chosen)) if chosen else os.path.expanduser("~/.claude")
+
+
+def cleanup_days() -> int:
+    """`cleanupPeriodDays` of the person's settings; 30 where nothing is said, or nothing that can be read."""
+    try:
+        with open(os.path.join(config_home(), "settings.json"), "rb") as stream:
+            found = msgspec.json.decode(stream.read(), type=_Cleanup, strict=False).cleanupPeriodDays
+    except (OSError, msgspec.MsgspecError):
+        return CLEANUP_DAYS
+    return found if found > 0 else CLEANUP_DAYS
 
 
 def projects() -> str:
