@@ -7,8 +7,8 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -39,7 +39,7 @@ class Terminal:
     def __init__(
         self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 140, lines: int = 50
     ) -> None:
-        self._server = f"forkpoint-{uuid.uuid4().hex[:12]}"
+        self._folder = Path(tempfile.mkdtemp(prefix="forkpoint-tmux-"))
         clean = ["env", "-i", *(f"{name}={value}" for name, value in env.items()), *command]
         size = ["-x", str(columns), "-y", str(lines)]
         # Kept after its end, so that the last words of a program that ends early can be read.
@@ -49,7 +49,8 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run(["tmux", "-L", self._server, "kill-server"], capture_output=True, check=False)
+        subprocess.run([*self._server, "kill-server"], capture_output=True, check=False)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def text(self) -> str:
         """What the screen shows."""
@@ -70,12 +71,17 @@ class Terminal:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.text()}") from None
 
+    @property
+    def _server(self) -> list[str]:
+        """Its own, so that nobody's sessions are touched."""
+        return ["tmux", "-S", str(self._folder / "socket")]
+
     def _shows(self, pattern: str) -> str:
         shown = self.text()
         return shown if re.search(pattern, shown, re.MULTILINE) else ""
 
     def _tmux(self, *arguments: str) -> str:
-        done = subprocess.run(["tmux", "-L", self._server, *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run([*self._server, *arguments], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise AssertionError(f"tmux {arguments[0]}: {done.stderr.strip()}")
         return done.stdout
