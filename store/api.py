@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from . import agents, diff, forking, goal, health, operations, restoring, saving, sides, tree, undoing
+from . import agents, diff, forking, goal, health, operations, recovering, restoring, saving, sides, tree, undoing
 from .errors import UsageError
 from .forking import ForkPlan
 from .goal import Goal
@@ -59,7 +59,7 @@ class Store:
     def interrupted(self) -> bool:
         """Whether a restore was interrupted here and has to be recovered first."""
         place = self._workspace.place
-        return place is not None and restoring.interrupted(place) is not None
+        return place is not None and recovering.interrupted(place) is not None
 
     @property
     def exists(self) -> bool:
@@ -223,7 +223,7 @@ class Store:
     def recover(self, *, back: bool = True) -> list[Finding]:
         """Settles an interrupted restore: rolls it back, or forward. Nothing to do is a finding too."""
         with self._workspace.lock:
-            return restoring.recover(self._workspace, back)
+            return recovering.recover(self._workspace, back)
 
     def token(self) -> str:
         """A cheap value that changes when a checkpoint, an operation or lines of a transcript came."""

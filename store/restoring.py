@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from . import agents, capture, diff, forking, imports, live, operations, timeline
 from .agents.base import Evidence
 from .capture import Wanted
-from .errors import Busy, Refused, UsageError
+from .errors import Refused, UsageError
 from .forking import ForkPlan
 from .git.compare import Nodes, merge
 from .goal import Goal, leaving
-from .health import Finding
 from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
 from .operations import Record
 from .restore import apply, journal
@@ -23,7 +22,6 @@ from .restore.coverage import Coverage, Pair, differences
 from .restore.paths import folded
 from .restore.plan import Plan
 from .restore.plan import plan as plan_paths
-from .restore.recovery import finish_or_roll_back
 from .restore.scope import Decision, decide
 from .roots import Place, places
 from .sides import Side
@@ -268,51 +266,6 @@ def change_files(
         record = operations.append(place, objects, besides(record))
         journal.close(begun)
         return record, outcome
-
-
-def interrupted(place: Place) -> journal.Journal | None:
-    """A restore that was interrupted; None also while one is under way."""
-    if not place.journal_file.exists():
-        return None
-    try:
-        with place.locked("look", 0.0):
-            return journal.pending(place.journal_file)
-    except Busy:
-        return None
-
-
-def recover(workspace: Workspace, back: bool) -> list[Finding]:
-    """Settles an interrupted restore: back to what was, or on to what was asked (rule 3); says what became of it."""
-    place = workspace.need_place()
-    with locked(place, "recover"):
-        begun = journal.pending(place.journal_file)
-        if begun is None:
-            return [Finding(True, "no restore was interrupted here")]
-        objects = workspace.objects()
-        outcome = finish_or_roll_back(begun, objects, finish=not back)
-        if outcome.changed and begun.operation not in {act.id for act in workspace.acts()}:
-            record = Record(
-                begun.operation,
-                "restore",
-                operations.moment(),
-                place.root.id,
-                summary="went back, interrupted and " + ("rolled back" if back else "finished"),
-                point=begun.target,
-                scope="files",
-                guard=begun.guard,
-                changes=operations.changes_of(dict(outcome.changed)),
-                failed=len(outcome.failed),
-            )
-            operations.append(place, objects, record)
-        journal.close(begun)
-    words = "rolled back: as before" if back else "finished: as asked"
-    left = [*outcome.failed, *outcome.conflicts]
-    found = [
-        Finding(
-            True, f"the interrupted restore is {words}, {len(outcome.done)} of {len(outcome.done) + len(left)} paths"
-        )
-    ]
-    return found + [Finding(False, f"{os.fsdecode(path)}: {why}", "look at it yourself") for path, why in left]
 
 
 def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[bytes, Node]]:
