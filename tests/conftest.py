@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -31,23 +30,6 @@ ALONE = (
 
 KEPT = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 """Foreign by their beginning, but needed to find what is tested."""
-
-
-REPORT = os.environ.get("FORKPOINT_TEST_REPORT")
-"""A file to append "claude ran" or "claude skipped" to, for each test that drives a real agent."""
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Tells which tests with real agents ran."""
-    report = yield
-    marker = item.get_closest_marker("agent")
-    if REPORT and marker and (report.skipped or report.when == "call"):
-        with open(REPORT, "a", encoding="utf-8") as file:
-            file.write(f"{marker.args[0]} {'skipped' if report.skipped else 'ran'}\n")
-    return report
 
 
 def _is_foreign(name: str) -> bool:
