@@ -1,0 +1,122 @@
+"""A restore that is killed leaves the folder as before, as asked, or to be settled; nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from forkpoint.store.api import Store
+from forkpoint.store.errors import Refused
+
+from ..builders.folders import make, seen
+
+FILES = 400
+SCRIPT = """
+import sys
+from forkpoint.store.api import Store
+store = Store.open(sys.argv[1])
+plan = store.plan_restore(sys.argv[2], "files")
+print("planned", flush=True)
+sys.stdin.readline()
+store.restore(plan)
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make(tmp_path / "p", {f"d{number % 7}/f{number}": f"then {number}\n" for number in range(FILES)})
+
+
+def changed(root: Path) -> None:
+    """Half of the files are rewritten, a quarter deleted, others are new."""
+    make(root, {f"d{number % 7}/f{number}": f"now {number}\n" for number in range(0, FILES, 2)})
+    for number in range(1, FILES, 4):
+        (root / f"d{number % 7}/f{number}").unlink(missing_ok=True)
+    make(root, {f"new/f{number}": "new\n" for number in range(50)})
+
+
+def killed_after(root: Path, point: str, delay: float) -> None:
+    """A restore in a process of its own that is killed so long after it has begun."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(root), point], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdin is not None and child.stdout is not None
+    assert child.stdout.readline() == b"planned\n"
+    child.stdin.write(b"\n")
+    child.stdin.flush()
+    time.sleep(delay)
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+
+
+def spares(root: Path) -> list[str]:
+    return [str(path) for path in root.rglob(".forkpoint-*")]
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_killed_at_any_moment_it_is_settled_without_a_loss(root: Path, back: bool) -> None:
+    store = Store.open(root)
+    asked = seen(root)
+    point = store.save(label="then").id
+    interrupted = 0
+    for delay in (0.02, 0.06, 0.1, 0.15, 0.2, 0.3):
+        changed(root)
+        before = seen(root)
+        killed_after(root, point, delay)
+        store = Store.open(root)
+        if store.interrupted:
+            interrupted += 1
+            with pytest.raises(Refused, match="interrupted"):
+                store.restore(store.plan_restore(point, "files"))
+            assert all(finding.ok for finding in store.recover(back=back))
+            assert seen(root) == (before if back else asked)
+        else:
+            assert seen(root) in (before, asked)
+        assert not store.interrupted
+        assert spares(root) == []
+        assert all(finding.ok for finding in store.verify())
+        Store.open(root).save()
+    assert interrupted, "no kill came while the restore was under way"
+
+
+def test_somebody_s_work_since_the_crash_is_left_and_named(root: Path) -> None:
+    store = Store.open(root)
+    point = store.save().id
+    for delay in (0.05, 0.1, 0.15, 0.2, 0.25):
+        changed(root)
+        killed_after(root, point, delay)
+        store = Store.open(root)
+        if store.interrupted:
+            break
+        store.restore(store.plan_restore(point, "files"))
+    else:
+        pytest.skip("no kill came while the restore was under way")
+    make(root, {"d0/f0": "mine since\n"})
+    found = store.recover(back=True)
+    assert [finding.what for finding in found if not finding.ok and "d0/f0" in finding.what]
+    assert (root / "d0/f0").read_text() == "mine since\n"
+
+
+def test_nothing_to_recover_is_said(root: Path) -> None:
+    store = Store.open(root)
+    store.save()
+    assert [(finding.ok, finding.what) for finding in store.recover()] == [(True, "no restore was interrupted here")]
+
+
+def test_a_restore_under_way_is_not_taken_for_an_interrupted_one(root: Path) -> None:
+    store = Store.open(root)
+    store.save()
+    place = next((store.home / "workspaces").glob("*/roots/*"))
+    (place / "journal.json").write_text("{}")
+    import fcntl
+
+    descriptor = os.open(place / "lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    assert not store.interrupted
+    os.close(descriptor)
