@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from forkpoint.tui.demo import build
 
-from tests.builders.cli import Talk, every_file, forkpoint
+from tests.builders.cli import Talk, every_file, forkpoint, process
 
 
 @pytest.fixture
@@ -199,3 +199,56 @@ def test_everything_as_it_was_names_what_only_others_changed(log: dict[str, Any]
     told = [item["path"] for name in ("restored", "conflicts", "kept") for item in document[name]]
     assert "mine.txt" in told
     assert len(told) == len(set(told))
+
+
+@pytest.fixture
+def running(shop: Path, log: dict[str, Any]) -> str:
+    """The session's agent is open, in this very process, and in the middle of a call."""
+    folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "sessions"
+    folder.mkdir()
+    session = forkpoint("sessions", "--json").json[0]["id"]
+    told = {"pid": os.getpid(), "sessionId": session, "cwd": str(shop), "startedAt": int(time.time() * 1000) - 60_000}
+    (folder / f"{os.getpid()}.json").write_text(json.dumps(told))
+    payload = {
+        "hook_event_name": "PreToolUse",
+        "session_id": session,
+        "cwd": str(shop),
+        "transcript_path": "",
+        "tool_name": "Bash",
+        "tool_input": {"command": "sleep 60"},
+        "tool_use_id": "toolu_open",
+    }
+    env = {**os.environ, "CLAUDE_PID": str(os.getpid()), "CLAUDE_PROJECT_DIR": str(shop)}
+    assert process("hook", "claude", cwd=shop, env=env, given=json.dumps(payload)).code == 0
+    return session
+
+
+def test_files_are_not_restored_in_the_middle_of_an_agent_s_call(log: dict[str, Any], shop: Path, running: str) -> None:
+    before = every_file(shop)
+    target = prompt(log, "redesign")["id"]
+    shown = forkpoint("restore", target, "--both", "--dry-run")
+    assert shown.lines[1].startswith(f"Claude Code is working here now (pid {os.getpid()}, Bash, ")
+    answer = forkpoint("restore", target, "--both", "--yes")
+    assert answer.code == 3
+    assert "--live" in answer.err
+    assert every_file(shop) == before
+    assert forkpoint("operations", "--json").json == []
+
+    answer = forkpoint("restore", target, "--both", "--yes", "--live")
+    assert answer.code == 0
+    assert (shop / "templates/receipt.html").exists()
+    assert answer.lines[-1].startswith("Claude Code still has the old conversation")
+    assert f"cd {shop} && claude --resume " in answer.lines[-1]
+
+
+def test_a_second_question_comes_before_files_change_under_an_agent(
+    log: dict[str, Any], shop: Path, running: str
+) -> None:
+    before = every_file(shop)
+    talk = Talk("restore", prompt(log, "redesign")["id"], "--files", "--live", cwd=shop)
+    talk.until("Go back (files)? [y/N]")
+    talk.type("y\n")
+    talk.until("all the same? [y/N]")
+    talk.type("n\n")
+    assert talk.close() == 3
+    assert every_file(shop) == before

@@ -111,7 +111,8 @@ def result_lines(result: RestoreResult) -> Iterator[str]:
     if result.fork is not None:
         yield from fork_lines(result.fork)
         for live in result.inventory.live:
-            yield f"{live_line(live, time.time_ns())}; it still has the old conversation. Go on with the command above."
+            title = LIVE_TITLES.get(live.agent, words.one_line(live.agent))
+            yield f"{title} still has the old conversation where it is open; to go on with this one: {go_on(result.fork)}"
 
 
 def fork_lines(fork: ForkResult) -> Iterator[str]:
