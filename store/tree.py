@@ -264,7 +264,7 @@ class _Names:
 def fresh_name(title: str, taken: Iterable[str]) -> str:
     """A short name from a prompt's words, with a number where it is taken."""
     held = set(taken)
-    words = re.findall(r"[^\W_]+", title.lower())
+    words = re.findall(r"[^\W_]+", re.sub(r"['’]\w+", "", title.lower()))
     chosen = [word for word in words if not SMALL_WORDS.match(word)][:WORDS] or words[:WORDS] or ["conversation"]
     name = "-".join(word[:16] for word in chosen)
     candidate, number = name, 2
