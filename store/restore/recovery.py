@@ -75,7 +75,7 @@ def _go_on(run: Run, finish: bool) -> None:
     positions: dict[bytes, int] = {}
     for path, numbers in chained(changes).items():
         position = _position(run.sight, [changes[number] for number in numbers])
-        if position is not None and not run.is_named(path):
+        if position is not None:
             positions[path] = numbers[position] if position < len(numbers) else len(changes)
     order = list(enumerate(changes))
     for number, change in order if finish else reversed(order):

@@ -147,6 +147,14 @@ def test_a_file_that_a_person_made_where_the_session_had_deleted_its_own_is_not_
     assert verdicts(story.go_to(0)) == {b"a": "keep"}
 
 
+def test_a_file_of_the_session_that_a_rewind_brought_back_is_still_its_own() -> None:
+    story = Story({})
+    story.step({b"a": B})
+    story.step({b"a": None})
+    story.drift({b"a": B})
+    assert verdicts(story.go_to(0)) == {b"a": "restore"}
+
+
 def test_a_file_of_the_session_that_a_person_edited_is_a_conflict_not_a_deletion() -> None:
     story = Story({})
     story.step({b"a": B})
