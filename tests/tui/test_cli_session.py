@@ -237,8 +237,8 @@ def test_files_are_not_restored_in_the_middle_of_an_agent_s_call(log: dict[str, 
     answer = forkpoint("restore", target, "--both", "--yes", "--live")
     assert answer.code == 0
     assert (shop / "templates/receipt.html").exists()
-    assert answer.lines[-1].startswith("Claude Code still has the old conversation")
-    assert f"cd {shop} && claude --resume " in answer.lines[-1]
+    assert answer.lines[-2].startswith("Claude Code still has the old conversation")
+    assert answer.lines[-1].startswith(f"  cd {shop} && claude --resume ")
 
 
 def test_a_second_question_comes_before_files_change_under_an_agent(

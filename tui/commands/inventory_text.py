@@ -112,7 +112,8 @@ def result_lines(result: RestoreResult) -> Iterator[str]:
         yield from fork_lines(result.fork)
         for live in result.inventory.live:
             title = LIVE_TITLES.get(live.agent, words.one_line(live.agent))
-            yield f"{title} still has the old conversation where it is open; to go on with this one: {go_on(result.fork)}"
+            yield f"{title} still has the old conversation where it is open; to go on with this one:"
+            yield f"  {go_on(result.fork)}"
 
 
 def fork_lines(fork: ForkResult) -> Iterator[str]:
