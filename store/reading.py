@@ -106,7 +106,7 @@ class Reader:
             while piece := os.read(opened, 1 << 20):
                 copy.write(piece)
                 size += len(piece)
-                if size > max(self.largest_file, before.st_size):
+                if size > before.st_size:
                     break
             if not last and (size != before.st_size or not _same(before, os.fstat(opened))):
                 return None
@@ -159,10 +159,8 @@ def _info(found: os.stat_result, oid: str) -> FileInfo:
 
 
 def _read_all(opened: int, size: int) -> bytes:
+    """The bytes of a file, one more than its size at most: one that grows for ever must not hold us."""
     data = os.read(opened, size + 1)
-    if len(data) >= size + 1 or len(data) < size:
-        pieces = [data]
-        while piece := os.read(opened, 1 << 20):
-            pieces.append(piece)
-        return b"".join(pieces)
+    while len(data) <= size and (piece := os.read(opened, size + 1 - len(data))):
+        data += piece
     return data

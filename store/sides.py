@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .agents.base import PartialState
 from .errors import StoreDamaged
@@ -43,7 +44,12 @@ class Side:
 
     def ignores(self, path: bytes, is_folder: bool = False) -> bool:
         """Whether the ignore rules that were in force here leave the path out."""
-        return RuleBook(self.sources).ignores(os.fsdecode(path), is_folder)
+        return _book(self.sources).ignores(os.fsdecode(path), is_folder)
+
+
+@lru_cache(maxsize=8)
+def _book(sources: tuple[Source, ...]) -> RuleBook:
+    return RuleBook(sources)
 
 
 def uncaptured_reason(uncaptured: Mapping[bytes, str], path: bytes) -> str | None:

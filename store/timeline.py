@@ -76,7 +76,8 @@ def _since(objects: Objects, previous: Stored, item: Stored, overlay: Nodes) -> 
 def _transitions(checkpoint: Checkpoint, changes: Nodes, bracketed: bool) -> list[Transition]:
     named = frozenset(os.fsencode(path) for path in checkpoint.named)
     if checkpoint.reason != "tool" or checkpoint.side != "after":
-        return [_one(checkpoint, "outside", changes, named)] if changes else []
+        # Also without any change: it tells what stood there when the session began.
+        return [_one(checkpoint, "outside", changes, named)]
     if bracketed and not checkpoint.shared:
         return [_one(checkpoint, "step", changes, named)]
     # Without the checkpoint before the call, or with another session's call open, only the call's own word counts.

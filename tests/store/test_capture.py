@@ -329,3 +329,25 @@ def test_a_very_large_folder_is_asked_about_before_its_first_checkpoint(root: Pa
     assert save(root, agreed=True).files == 5
     make(root, {f"more{number}": "x" for number in range(5)})
     assert save(root).files == 10
+
+
+def test_a_file_that_grows_while_it_is_read_is_stored_as_moving_and_ends(root: Path) -> None:
+    make(root, {"log": "x" * 4096})
+    writer = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"f=open({str(root / 'log')!r},'ab',0)\nprint(flush=True)\nwhile True: f.write(b'y'*65536)",
+        ],
+        stdout=subprocess.PIPE,
+    )
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    try:
+        taken = save(root)
+    finally:
+        writer.kill()
+        writer.communicate()
+    assert taken.checkpoint is not None
+    assert taken.checkpoint.moving == ("log",)
+    (root / "log").unlink()
