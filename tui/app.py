@@ -6,14 +6,15 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.command import CommandPalette
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
-from .palette import Actions
+from .palette import Actions, Palette
 from .theme import Signs, signs_for, themes
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class ForkpointApp(App[None]):
     """Shows the tree of a workspace's newest session, or of the one that is named by the beginning of its id."""
 
     TITLE = "forkpoint"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     COMMANDS: ClassVar = {lambda: Actions}
     COMMAND_PALETTE_DISPLAY = "ctrl+p"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-vast")]  # noqa: RUF012
@@ -72,10 +73,14 @@ class ForkpointApp(App[None]):
 
         self.push_screen(MainScreen(self.first_session))
 
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette(id="--command-palette"))
+
     async def action_help(self) -> None:
         from .screens.help import HelpScreen
 
-        if not isinstance(self.screen, HelpScreen | CommandPalette):
+        if not isinstance(self.screen, HelpScreen | CommandPalette | ModalScreen):
             self.push_screen(HelpScreen(self.screen))
 
     def action_theme(self) -> None:

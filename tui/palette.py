@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.await_complete import AwaitComplete
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from .actions import Action, actions_of, key_names
 
@@ -33,3 +34,15 @@ class Actions(Provider):
         for action, name in self._offered():
             if (score := matcher.match(f"{name} {action.text}")) > 0:
                 yield Hit(score, matcher.highlight(name), self._command(action), help=action.text)
+
+
+class Palette(CommandPalette):
+    """Textual's palette, but one that goes only once: a second Enter that came too early took the screen beneath."""
+
+    _gone = False
+
+    def dismiss(self, result: object = None) -> AwaitComplete:
+        if self._gone or self.app.screen is not self:
+            return AwaitComplete.nothing()
+        self._gone = True
+        return super().dismiss(None)

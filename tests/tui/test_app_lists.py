@@ -54,7 +54,8 @@ async def test_branches_and_operations_lead_to_their_rows(agent: Recorded) -> No
     async with running(agent.store()) as pilot:
         await press(pilot, "o")
         assert "Nothing was restored, forked, labelled or pinned here yet." in frame(pilot.app)
-        await press(pilot, "escape", "K", "r", "f", "ctrl+s")
+        await press(pilot, "escape", "K", "r", "f")
+        await press(pilot, "ctrl+s")
         await until(pilot, lambda: "Gone back" in frame(pilot.app))
         await settled(pilot)
         await press(pilot, "g", "o")

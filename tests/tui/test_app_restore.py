@@ -69,10 +69,12 @@ async def test_files_go_back_and_u_undoes_and_U_does_it_again(agent: Recorded) -
         await press(pilot, "u")
         assert "Undo: " in frame(pilot.app)
         assert contents(agent.project) == gone_back
-        await press(pilot, "u", "ctrl+s")
+        await press(pilot, "u")
+        await press(pilot, "ctrl+s")
         await until(pilot, lambda: "Undone: 3 of 3 files" in frame(pilot.app))
         assert contents(agent.project) == before
-        await press(pilot, "U", "ctrl+s")
+        await press(pilot, "U")
+        await press(pilot, "ctrl+s")
         await until(pilot, lambda: "Done again: 3 of 3 files" in frame(pilot.app))
         assert contents(agent.project) == gone_back
 
@@ -96,6 +98,28 @@ async def test_a_person_s_change_is_a_conflict_that_stays_unless_told_otherwise(
         await until(pilot, lambda: not (agent.project / "fold.py").exists())
 
 
+async def test_moving_to_the_button_and_enter_does_it_once(agent: Recorded) -> None:
+    async with running(agent.store()) as pilot:
+        await press(pilot, "K", "r", "f")
+        await press(pilot, "right", "right")
+        assert focused(pilot.app) == "confirm"
+        await press(pilot, "enter", "enter", "ctrl+s")
+        await until(pilot, lambda: "Gone back: 3 of 3" in frame(pilot.app))
+    assert [operation.kind for operation in agent.store().operations()] == ["restore"]
+
+
+async def test_ctrl_s_does_nothing_before_the_inventory_of_that_choice_was_shown(agent: Recorded) -> None:
+    before = contents(agent.project)
+    async with running(agent.store()) as pilot:
+        await press(pilot, "K", "r")
+        dialog = pilot.app.screen
+        assert isinstance(dialog, RestoreDialog)
+        dialog.action_scope_files()
+        dialog.action_confirm()
+        assert not dialog.busy
+        assert contents(agent.project) == before
+
+
 async def test_d_shows_the_files_now_and_as_they_would_be(store: Store) -> None:
     async with running(store) as pilot:
         await press(pilot, "K", "r", "d")
@@ -109,7 +133,8 @@ async def test_d_shows_the_files_now_and_as_they_would_be(store: Store) -> None:
 async def test_the_conversation_goes_back_as_a_branch_with_the_command_to_go_on(agent: Recorded) -> None:
     before = contents(agent.project)
     async with running(agent.store()) as pilot:
-        await press(pilot, "K", "r", "c", "ctrl+s")
+        await press(pilot, "K", "r", "c")
+        await press(pilot, "ctrl+s")
         await until(pilot, lambda: "claude --resume" in frame(pilot.app))
         shown = frame(pilot.app)
         assert "Continue now ctrl+s" in shown
@@ -185,7 +210,8 @@ async def test_continuing_now_gives_the_terminal_to_the_agent_and_comes_back(
 
     monkeypatch.setattr("forkpoint.tui.running.run_in_terminal", runs)
     async with running(agent.store()) as pilot:
-        await press(pilot, "K", "f", "ctrl+s")
+        await press(pilot, "K", "f")
+        await press(pilot, "ctrl+s")
         await until(pilot, lambda: "Continue now" in frame(pilot.app))
         await press(pilot, "ctrl+s")
         await until(pilot, lambda: bool(ran))

@@ -68,7 +68,7 @@ class Acting(Page):
             elif left.id == right.id:
                 self.notice.say("Both rows stand for the same checkpoint.", then="@ goes to where the files are")
             else:
-                self.app.push_screen(DiffScreen(left.id, right.id))
+                self.open(DiffScreen(left.id, right.id))
             return
         ends = outline.ends(row)
         if ends is None:
@@ -78,14 +78,14 @@ class Acting(Page):
                 why += f": it stands for the checkpoint of {moment(own.time, self.app.now())}"
             self.notice.say(f"{why}.", then="] next checkpoint · space marks one side")
         else:
-            self.app.push_screen(DiffScreen(ends[0].id, ends[1].id))
+            self.open(DiffScreen(ends[0].id, ends[1].id))
 
     def action_compare_now(self) -> None:
         from .diff import DiffScreen
 
         found = self._target()
         if found is not None:
-            self.app.push_screen(DiffScreen(found[1], None))
+            self.open(DiffScreen(found[1], None))
 
     # Going back, undo, redo
 
@@ -95,17 +95,17 @@ class Acting(Page):
         found = self._target()
         if found is not None:
             row, target = found
-            self.app.push_screen(RestoreDialog(GoBack(target, row.time)), self._went_back)
+            self.open(RestoreDialog(GoBack(target, row.time)), self._went_back)
 
     def action_undo(self) -> None:
         from .restore import RestoreDialog, TakeBack
 
-        self.app.push_screen(RestoreDialog(TakeBack("undo")), self._went_back)
+        self.open(RestoreDialog(TakeBack("undo")), self._went_back)
 
     def action_redo(self) -> None:
         from .restore import RestoreDialog, TakeBack
 
-        self.app.push_screen(RestoreDialog(TakeBack("redo")), self._went_back)
+        self.open(RestoreDialog(TakeBack("redo")), self._went_back)
 
     def _went_back(self, done: tuple[str, RestoreResult] | None) -> None:
         """Tells what was done in one line, each path that was not by name, and how to go on in the agent."""
@@ -129,7 +129,7 @@ class Acting(Page):
 
         found = self._target()
         if found is not None:
-            self.app.push_screen(ForkDialog(found[1]), self._forked)
+            self.open(ForkDialog(found[1]), self._forked)
 
     def _forked(self, result: ForkResult | None) -> None:
         from .outcome import ForkedDialog
@@ -195,7 +195,7 @@ class Acting(Page):
 
         point = self._own_point()
         if point is not None:
-            self.app.push_screen(LabelDialog(point), self._labelled)
+            self.open(LabelDialog(point), self._labelled)
 
     def _labelled(self, operation: Operation | None) -> None:
         if operation is not None:
@@ -213,7 +213,7 @@ class Acting(Page):
             return
         why = "It would no longer be kept for good: later it can expire by the rules, after being announced."
         dialog = AskDialog("Take the pin away", why, "Take away", lambda store: store.unpin(point.id))
-        self.app.push_screen(dialog, self._labelled)
+        self.open(dialog, self._labelled)
 
     @work(exclusive=True, group="mark")
     async def _pin(self, point: Point) -> None:
@@ -251,20 +251,20 @@ class Acting(Page):
         from .branches import BranchesScreen
 
         if self.timeline.outline is not None:
-            self.app.push_screen(BranchesScreen(self.timeline.outline), self._go)
+            self.open(BranchesScreen(self.timeline.outline), self._chosen)
 
     def action_operations(self) -> None:
         from .operations import OperationsScreen
 
-        self.app.push_screen(OperationsScreen(), self._go)
+        self.open(OperationsScreen(), self._chosen)
 
     def action_sessions(self) -> None:
         from .sessions import SessionsScreen
 
         current = self.timeline.outline.tree.info.id if self.timeline.outline else ""
-        self.app.push_screen(SessionsScreen(current), self._go)
+        self.open(SessionsScreen(current), self._chosen)
 
-    def _go(self, place: object) -> None:
+    def _chosen(self, place: object) -> None:
         """A list answers with a session and a name in it."""
         if isinstance(place, tuple):
             session, name = place

@@ -28,18 +28,18 @@ class AskDialog(Dialog[Operation]):
         self._told = told
         self._act = act
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.tell([text(self._told)])
 
     @work(exclusive=True, group="act")
-    async def action_confirm(self) -> None:
+    async def act(self) -> None:
         try:
             done = await self.ask(self._act)
         except ForkpointError as error:
             self.failed(error)
             return
-        self.dismiss(done)
+        self.leave(done)
 
 
 class RecoverDialog(Dialog[str]):
@@ -49,8 +49,8 @@ class RecoverDialog(Dialog[str]):
     heading = "A restore was interrupted"
     verb = "Roll back"
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.tell(
             [
                 text("Rolling back brings the files to what they were before it."),
@@ -60,10 +60,10 @@ class RecoverDialog(Dialog[str]):
         )
 
     @work(exclusive=True, group="act")
-    async def action_confirm(self) -> None:
+    async def act(self) -> None:
         try:
             findings = await self.ask(lambda store: store.recover(back=True))
         except ForkpointError as error:
             self.failed(error)
             return
-        self.dismiss(" · ".join(finding.what for finding in findings))
+        self.leave(" · ".join(finding.what for finding in findings))

@@ -58,4 +58,4 @@ class BranchesScreen(ListScreen):
         self.filled(items)
 
     def opened(self, item: Item) -> None:
-        self.dismiss((None, item.key))
+        self.leave((None, item.key))

@@ -5,13 +5,14 @@ No printable key does what a dialog is for, whatever opened it: only ctrl+s, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -22,12 +23,12 @@ from ..theme import PLAIN
 from ..widgets.choices import Press, Told
 from ..widgets.lines import bindings, clip_title
 from ..widgets.sheet import Paragraph, text
-from .page import Answer, in_words
+from .page import in_words
+from .stacked import Stacked
 
 if TYPE_CHECKING:
     from textual.css.types import EdgeType
 
-    from ...store.api import Store
     from ..app import ForkpointApp
 
 Result = TypeVar("Result")
@@ -39,7 +40,7 @@ class Body(VerticalScroll, can_focus=False):
     """What a dialog tells and asks; scrolls when it is higher than the screen."""
 
 
-class Dialog(ModalScreen[Result], Generic[Result]):
+class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
     """A dialog that is left with esc, and done with ctrl+s."""
 
     PLACES: ClassVar[tuple[Where, ...]] = ()
@@ -58,6 +59,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     verb = "Do it"
     """The label of the button that does it."""
 
+    busy = False
+    """It is being done."""
     _title = ""
 
     if TYPE_CHECKING:
@@ -85,7 +88,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         """Buttons between cancelling and doing it."""
         return ()
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         box = self.query_one("#dialog")
         kind: EdgeType = "ascii" if self.app.signs is PLAIN else "round"
         box.styles.border = (kind, self.app.theme_variables["attention"])
@@ -98,12 +101,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         width = self.app.size.width if short else min(100, self.app.size.width * 9 // 10)
         self.query_one("#dialog").border_title = Content(clip_title(title, width - 6, self.app.signs.more)).markup
 
-    def on_resize(self) -> None:
+    def resized(self, size: Size) -> None:
         self.entitle(self._title)
-
-    async def ask(self, work: Callable[[Store], Answer]) -> Answer:
-        """Does something with the store on another thread."""
-        return await self.app.ask(work)
 
     def tell(self, paragraphs: Iterable[Paragraph]) -> None:
         """What stands at the top of the dialog."""
@@ -117,17 +116,31 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         self.query_one("#trouble", Told).show(lines)
 
     def failed(self, error: ForkpointError) -> None:
-        """What the engine refused, and what to do."""
+        """What the engine refused, and what to do; the dialog can be used again."""
+        self.busy = False
         self.trouble(in_words(error), error.todo)
 
     def action_scroll_body(self, by: int) -> None:
         self.query_one("#body").scroll_relative(y=by, animate=False)
 
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        """Leaves; what is being done already cannot be left."""
+        if not self.busy:
+            self.leave(None)
 
-    def action_confirm(self) -> object:
-        """Does what the dialog is for."""
+    def action_confirm(self) -> None:
+        """Does what the dialog is for, once."""
+        if not self.busy and self.may_act():
+            self.busy = True
+            self.trouble("")
+            self.act()
+
+    def may_act(self) -> bool:
+        """Whether there is something to do now; tells why where there is not."""
+        return True
+
+    def act(self) -> object:
+        """Does it, in a worker, and dismisses the dialog with what came of it."""
 
     def on_press_pressed(self, event: Press.Pressed) -> None:
         if event.press.id == "cancel":
@@ -136,6 +149,12 @@ class Dialog(ModalScreen[Result], Generic[Result]):
             self.action_confirm()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter in a field goes to the next one, and does nothing else."""
+        """Enter in a field goes to the next one, after the last to the button that cancels; it never goes further.
+
+        Of several that were pressed before the first was heard, only the first counts.
+        """
         event.stop()
-        self.focus_next()
+        if self.focused is event.input:
+            fields = list(self.query(Input))
+            after = fields[fields.index(event.input) + 1 :]
+            (after[0] if after else self.query_one("#cancel")).focus()

@@ -10,7 +10,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
-from textual.events import Resize
+from textual.geometry import Size
 
 from ...store.errors import ForkpointError
 from ...store.model import RestoreResult
@@ -65,14 +65,14 @@ class DiffScreen(Page):
         yield KeyBar(ident="keys")
         yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.query_one("#header", Bar).show([("Comparing …", "muted")])
         self.pane.always_marks = True
         self.read()
 
-    def on_resize(self, event: Resize) -> None:
-        self.set_class(event.size.width < 40 or event.size.height < 10, "-tiny")
+    def resized(self, size: Size) -> None:
+        super().resized(size)
         self._show_header()
 
     @property
@@ -262,17 +262,17 @@ class DiffScreen(Page):
         from .restore import GoBack, RestoreDialog
 
         if self.in_dialog:
-            self.dismiss(None)
+            self.leave(None)
         else:
-            self.app.push_screen(RestoreDialog(GoBack(self.left, 0)), self._went_back)
+            self.open(RestoreDialog(GoBack(self.left, 0)), self._went_back)
 
     def _went_back(self, done: tuple[str, RestoreResult] | None) -> None:
         if done is None:
             return
         beneath: Acting = self.app.screen_stack[-2]  # type: ignore[assignment]
-        self.dismiss(None)
+        self.leave(None)
         beneath.call_later(beneath._went_back, done)
 
     def action_close(self) -> None:
         if not self.notice.hush():
-            self.dismiss(None)
+            self.leave(None)

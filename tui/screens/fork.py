@@ -44,8 +44,8 @@ class ForkDialog(Dialog[ForkResult]):
     def compose_body(self) -> Iterable[Widget]:
         yield Input(id="name", placeholder="a name for the branch", max_length=60)
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.query_one("#confirm", Press).set_ready(False)
         self.query_one("#name").border_title = "Name"
         self.tell([text("Looking what it would carry …", "muted")])
@@ -93,8 +93,11 @@ class ForkDialog(Dialog[ForkResult]):
         else:
             self.trouble("A branch needs a name.")
 
+    def may_act(self) -> bool:
+        return self.plan is not None
+
     @work(exclusive=True, group="act")
-    async def action_confirm(self) -> None:
+    async def act(self) -> None:
         plan = self.plan
         if plan is None:
             return
@@ -103,4 +106,4 @@ class ForkDialog(Dialog[ForkResult]):
         except ForkpointError as error:
             self.failed(error)
             return
-        self.dismiss(result)
+        self.leave(result)

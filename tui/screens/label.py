@@ -31,23 +31,23 @@ class LabelDialog(Dialog[Operation]):
     def compose_body(self) -> Iterable[Widget]:
         yield Input(self.point.label, id="label", placeholder="a name for this checkpoint", max_length=80)
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         self.heading = f"Label the checkpoint of {moment(self.point.time, self.app.now())}"
-        super().on_mount()
+        super().begin()
         words = "A label stands in the tree, and is a name for every command."
         if self.point.label:
             words = f"It is called “{one_line(self.point.label)}” now; an empty name takes that away."
         self.tell([text(words, "muted")])
 
     @work(exclusive=True, group="act")
-    async def action_confirm(self) -> None:
+    async def act(self) -> None:
         name = self.query_one("#label", Input).value.strip()
         if name == self.point.label:
-            self.dismiss(None)
+            self.leave(None)
             return
         try:
             done = await self.ask(lambda store: store.label(self.point.id, name))
         except ForkpointError as error:
             self.failed(error)
             return
-        self.dismiss(done)
+        self.leave(done)

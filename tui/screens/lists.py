@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.events import Resize
 from textual.widgets import Input
 
 from ..actions import Where
@@ -39,14 +38,11 @@ class ListScreen(Page):
         yield KeyBar(ident="keys")
         yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.list.empty = "Reading …"
         self.show_header()
         self.load()
-
-    def on_resize(self, event: Resize) -> None:
-        self.set_class(event.size.width < 40 or event.size.height < 10, "-tiny")
 
     @property
     def list(self) -> Listing:
@@ -109,4 +105,4 @@ class ListScreen(Page):
             self.show_header()
             self.list.focus()
         elif not self.notice.hush():
-            self.dismiss(None)
+            self.leave(None)

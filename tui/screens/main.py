@@ -10,7 +10,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.events import Resize
+from textual.geometry import Size
 from textual.widgets import Input
 
 from ...store.errors import ForkpointError
@@ -80,8 +80,8 @@ class MainScreen(Welcome):
         yield KeyBar(ident="keys")
         yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.query_one("#strip").can_focus = False
         self.query_one("#header", Bar).show([("Reading …", "muted")])
         self._show_tabs()
@@ -93,8 +93,8 @@ class MainScreen(Welcome):
     def timeline(self) -> Timeline:
         return self.query_one("#tree", Timeline)
 
-    def on_resize(self, event: Resize) -> None:
-        self.set_class(event.size.width < 40 or event.size.height < 10, "-tiny")
+    def resized(self, size: Size) -> None:
+        super().resized(size)
         if self.timeline.outline is not None:
             self.look()
 

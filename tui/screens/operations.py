@@ -56,4 +56,4 @@ class OperationsScreen(ListScreen):
 
     def opened(self, item: Item) -> None:
         operation = self.operations[item.key]
-        self.dismiss((operation.session or None, operation.id))
+        self.leave((operation.session or None, operation.id))

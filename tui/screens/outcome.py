@@ -42,8 +42,8 @@ class GoOnDialog(Dialog[ForkResult]):
                 yield Press("Edit the prompt", "e", ident="edit")
             yield Press("Copy command", "y", ident="copy")
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.query_one("#cancel", Press).name_it("Stay")
         if self.fork is not None and self.fork.prompt_text:
             self.app.copy_to_clipboard(self.fork.prompt_text)
@@ -81,12 +81,12 @@ class GoOnDialog(Dialog[ForkResult]):
             self.action_copy_command()
         elif event.press.id == "edit":
             self.action_edit_prompt()
-        else:
-            super().on_press_pressed(event)
 
-    def action_confirm(self) -> None:
-        if self.fork is not None:
-            self.dismiss(self.fork)
+    def may_act(self) -> bool:
+        return self.fork is not None
+
+    def act(self) -> None:
+        self.leave(self.fork)
 
 
 class ForkedDialog(GoOnDialog):
@@ -96,8 +96,8 @@ class ForkedDialog(GoOnDialog):
         super().__init__(fork)
         self.heading = f"Branch {one_line(fork.branch)} is ready"
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.tell(self.paragraphs())
 
 
@@ -110,8 +110,8 @@ class OutcomeDialog(GoOnDialog):
         self.heading = line.rstrip(".")
         self.way_back = way_back
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.tell(self.paragraphs())
 
     def paragraphs(self) -> list[Paragraph]:

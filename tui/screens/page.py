@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual.geometry import Size
 from textual.screen import Screen
 
 from ...store.errors import ForkpointError
 from ..actions import Where, actions_of
 from ..widgets.bars import KeyBar, Notice
+from .stacked import Stacked
 
 if TYPE_CHECKING:
-    from ...store.api import Store
     from ..app import ForkpointApp
 
-Answer = TypeVar("Answer")
 
-
-class Page(Screen[object]):
+class Page(Stacked, Screen[Any]):
     """A screen with a notice and a footer of keys."""
 
     PLACES: ClassVar[tuple[Where, ...]] = ()
@@ -29,12 +27,11 @@ class Page(Screen[object]):
         @property
         def app(self) -> ForkpointApp: ...
 
-    async def ask(self, work: Callable[[Store], Answer]) -> Answer:
-        """Does something with the store on another thread."""
-        return await self.app.ask(work)
-
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         self.show_keys()
+
+    def resized(self, size: Size) -> None:
+        self.set_class(size.width < 40 or size.height < 10, "-tiny")
 
     def show_keys(self) -> None:
         """Draws the footer anew: what cannot be done now is not offered."""

@@ -31,8 +31,8 @@ class RecordDialog(Dialog[str]):
         super().__init__()
         self.steps: list[Step] = []
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.query_one("#confirm", Press).set_ready(False)
         self.tell([text("Looking which agents are in use …", "muted")])
         self.plan()
@@ -53,12 +53,12 @@ class RecordDialog(Dialog[str]):
         self.tell(steps_told(self.steps))
         self.query_one("#confirm", Press).set_ready(bool(self.steps))
 
+    def may_act(self) -> bool:
+        return bool(self.steps)
+
     @work(exclusive=True, group="act")
-    async def action_confirm(self) -> None:
+    async def act(self) -> None:
         steps = self.steps
-        if not steps:
-            return
-        self.trouble("")
         self.query_one("#confirm", Press).name_it("Switching on …")
 
         def switch_on(store: Store) -> str:
@@ -72,7 +72,7 @@ class RecordDialog(Dialog[str]):
             self.query_one("#confirm", Press).name_it(self.verb)
             self.failed(error)
             return
-        self.dismiss(words)
+        self.leave(words)
 
 
 def steps_told(steps: list[Step]) -> list[Paragraph]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -11,7 +12,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from ...store.errors import ForkpointError, Refused
+from ...store.errors import ForkpointError, Refused, UsageError
 from ...store.model import Inventory, OnConflict, RestoreResult, Scope
 from ...store.text import path_text
 from .. import inventory
@@ -47,6 +48,10 @@ class Planned:
     plan: RestorePlan | UndoPlan
     inventory: Inventory
     title: str
+    wish: Wish
+    """What it was made for."""
+    scopes: tuple[Scope, ...] = ()
+    """What can go back at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +65,21 @@ class GoBack:
     asks_scope = True
 
     def plan(self, store: Store, wish: Wish) -> Planned:
-        scope = wish.scope or "both"
+        """Plans what is wished; before that, what could be: both, else what there is."""
+        if wish.scope is not None:
+            return self._plan(store, wish, wish.scope, ())
+        try:
+            return self._plan(store, wish, "both", ("files", "conversation", "both"))
+        except UsageError as neither:
+            for scope in ("files", "conversation"):
+                with suppress(UsageError):
+                    return self._plan(store, wish, scope, (scope,))
+            raise neither
+
+    def _plan(self, store: Store, wish: Wish, scope: Scope, scopes: tuple[Scope, ...]) -> Planned:
         plan = store.plan_restore(self.target, scope, everything=wish.everything, choices=wish.choices)
-        return Planned(plan, plan.inventory, f"Go back to {one_line(plan.inventory.target.title)}")
+        title = f"Go back to {one_line(plan.inventory.target.title)}"
+        return Planned(plan, plan.inventory, title, wish, scopes)
 
     def carry_out(self, store: Store, plan: RestorePlan, live: bool) -> RestoreResult:
         return store.restore(plan, live=live)
@@ -86,7 +103,7 @@ class TakeBack:
 
     def plan(self, store: Store, wish: Wish) -> Planned:
         plan = store.plan_undo() if self.kind == "undo" else store.plan_redo()
-        return Planned(plan, plan.inventory, f"{self.verb}: {one_line(plan.operation.summary)}")
+        return Planned(plan, plan.inventory, f"{self.verb}: {one_line(plan.operation.summary)}", wish)
 
     def carry_out(self, store: Store, plan: UndoPlan, live: bool) -> RestoreResult:
         return store.undo(plan, live=live) if self.kind == "undo" else store.redo(plan, live=live)
@@ -103,10 +120,8 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
         self.way = way
         self.verb = way.verb
         self.heading = f"{way.verb} …"
-        self.wish = Wish()
         self.planned: Planned | None = None
         self._live_asked = False
-        self._busy = False
 
     def compose_body(self) -> Iterable[Widget]:
         if self.way.asks_scope:
@@ -118,8 +133,8 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
     def compose_buttons(self) -> Iterable[Widget]:
         yield Press("Diff", "d", ident="diff")
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    def begin(self) -> None:
+        super().begin()
         self.query_one("#confirm", Press).set_ready(False)
         self.tell([text("Looking what this would do …", "muted")])
         self.replan()
@@ -127,7 +142,8 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
     @work(exclusive=True, group="plan")
     async def replan(self) -> None:
         """Works the inventory out for what is chosen now."""
-        wish = self.wish
+        wish = self.wish()
+        self.query_one("#confirm", Press).set_ready(False)
         try:
             planned = await self.ask(lambda store: self.way.plan(store, wish))
         except ForkpointError as error:
@@ -137,8 +153,16 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
         self.trouble("")
         self.show(planned)
 
+    def wish(self) -> Wish:
+        """What the person has chosen so far."""
+        if not self.way.asks_scope:
+            return Wish()
+        scope = self.query_one("#scope", Choice).value or None
+        asked = self.query_one("#conflicts").query(Choice)
+        choices = {bytes.fromhex(choice.name or ""): choice.value for choice in asked}
+        return Wish(scope, self.query_one("#everything", Tick).on, choices)  # type: ignore[arg-type]
+
     def _no_plan(self, error: ForkpointError) -> None:
-        """Where both cannot go back, files may; otherwise the dialog says why nothing can."""
         self.planned = None
         self.query_one("#confirm", Press).set_ready(False)
         self.tell([])
@@ -151,7 +175,10 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
         told = inventory.told(planned.inventory, row_time=self.way.row_time, now=now, signs=signs, room=room)
         self.entitle(planned.title)
         self.tell(told)
-        self.query_one("#confirm", Press).set_ready(self.wish.scope is not None or not self.way.asks_scope)
+        self.query_one("#confirm", Press).set_ready(planned.wish.scope is not None or not self.way.asks_scope)
+        if planned.scopes:
+            offered = [option for option in SCOPES if option.value in planned.scopes]
+            self.query_one("#scope", Choice).offer(offered)
         self._offer_choices(planned.inventory)
 
     def _offer_choices(self, inventory: Inventory) -> None:
@@ -177,22 +204,18 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
         self._pick("both")
 
     def _pick(self, scope: str) -> None:
-        if self.way.asks_scope and not self._busy:
-            self.query_one("#scope", Choice).pick(scope)
+        choice = self.query_one("#scope", Choice) if self.way.asks_scope else None
+        if choice is not None and not self.busy and scope in [option.value for option in choice.options]:
+            choice.pick(scope)
 
     def on_choice_picked(self, event: Choice.Picked) -> None:
         if event.choice.id == "scope":
-            self.wish = Wish(event.value, self.wish.everything, self.wish.choices)  # type: ignore[arg-type]
             self.query_one("#conflicts").display = event.value != "conversation"
             self.query_one("#everything").display = event.value != "conversation"
-        else:
-            path = bytes.fromhex(event.choice.name or "")
-            self.wish = Wish(self.wish.scope, self.wish.everything, {**self.wish.choices, path: event.value})  # type: ignore[dict-item]
         self._live_asked = False
         self.replan()
 
     def on_tick_turned(self, event: Tick.Turned) -> None:
-        self.wish = Wish(self.wish.scope, event.on, self.wish.choices)
         self.replan()
 
     # Doing it
@@ -203,32 +226,31 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
 
         target = self.planned.inventory.target.checkpoint if self.planned else None
         if target:
-            self.app.push_screen(DiffScreen("now", target, in_dialog=True))
+            self.open(DiffScreen("now", target, in_dialog=True))
         else:
             self.trouble("There is no checkpoint to compare with.")
 
     def on_press_pressed(self, event: Press.Pressed) -> None:
         if event.press.id == "diff":
             self.action_dialog_diff()
-        else:
-            super().on_press_pressed(event)
 
-    def action_cancel(self) -> None:
-        if not self._busy:
-            self.dismiss(None)
-
-    def action_confirm(self) -> None:
-        if self._busy:
-            return
-        if self.way.asks_scope and self.wish.scope is None:
+    def may_act(self) -> bool:
+        """Only what was shown is done: an inventory for exactly what is chosen now."""
+        planned, wish = self.planned, self.wish()
+        if planned is None:
+            return False
+        if self.way.asks_scope and wish.scope is None:
             self.trouble("Choose first what goes back: f files, c conversation, b both.")
-        elif self.planned is not None:
-            self._carry_out(self.planned, self._live_asked)
+            return False
+        if planned.wish.scope != wish.scope or planned.wish.everything != wish.everything:
+            return False
+        return all(planned.wish.choices.get(path, "keep") == choice for path, choice in wish.choices.items())
 
     @work(exclusive=True, group="act")
-    async def _carry_out(self, planned: Planned, live: bool) -> None:
-        self._busy = True
-        self.trouble("")
+    async def act(self) -> None:
+        planned, live = self.planned, self._live_asked
+        if planned is None:
+            return
         self.query_one("#confirm", Press).name_it(f"{self.way.verb} …")
         try:
             result = await self.ask(lambda store: self.way.carry_out(store, planned.plan, live))  # type: ignore[arg-type]
@@ -238,10 +260,9 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
         except ForkpointError as error:
             self._stopped(error)
             return
-        self.dismiss((self.way.done, result))
+        self.leave((self.way.done, result))
 
     def _stopped(self, error: ForkpointError) -> None:
-        self._busy = False
         self.query_one("#confirm", Press).name_it(self.way.verb)
         self.failed(error)
 

@@ -72,13 +72,13 @@ class SessionsScreen(ListScreen):
 
     def opened(self, item: Item) -> None:
         if item.key == EVERYTHING:
-            self.app.push_screen(EverythingScreen(), self._chosen)
+            self.open(EverythingScreen(), self._chosen)
         else:
-            self.dismiss((item.key, ""))
+            self.leave((item.key, ""))
 
     def _chosen(self, place: object) -> None:
         if place is not None:
-            self.dismiss(place)
+            self.leave(place)
 
 
 class EverythingScreen(ListScreen):
@@ -135,4 +135,4 @@ class EverythingScreen(ListScreen):
 
     def opened(self, item: Item) -> None:
         session, _, name = item.key.partition(" ")
-        self.dismiss((session, name))
+        self.leave((session, name))

@@ -55,7 +55,7 @@ class Welcome(Acting):
     def action_record(self) -> None:
         from .record import RecordDialog
 
-        self.app.push_screen(RecordDialog(), self._recording)
+        self.open(RecordDialog(), self._recording)
 
     def _recording(self, done: object) -> None:
         if done:
@@ -65,7 +65,7 @@ class Welcome(Acting):
     def action_recover(self) -> None:
         from .asking import RecoverDialog
 
-        self.app.push_screen(RecoverDialog(), self._recovered)
+        self.open(RecoverDialog(), self._recovered)
 
     def _recovered(self, done: object) -> None:
         if done:

@@ -175,7 +175,6 @@ class DiffPane(Lines):
         return self._tops[at] if self._tops else at
 
     def on_resize(self, event: Resize) -> None:
-        super().on_resize(event)
         if self.split and event.size.width < NARROWEST_SPLIT:
             self.turn(split=False)
         elif self.wrap:

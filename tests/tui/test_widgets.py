@@ -1,0 +1,276 @@
+"""The panes on data that was built for them: widths, lengths, odd characters, and sizes far above the usual."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from forkpoint.store.model import Diff, FileDiff, Hunk, Line
+from forkpoint.tui.app import ForkpointApp
+from forkpoint.tui.outline import Outline
+from forkpoint.tui.theme import PLAIN, Signs
+from forkpoint.tui.widgets.diffpane import DiffPane
+from forkpoint.tui.widgets.difftext import DiffText, file_notes
+from forkpoint.tui.widgets.lines import Lines, clip, clip_title
+from forkpoint.tui.widgets.listing import Column, Item, Listing
+from forkpoint.tui.widgets.sheet import Paragraph, Sheet, text, wrapped
+from forkpoint.tui.widgets.timeline import Timeline
+from rich.cells import cell_len
+from textual.events import Mount
+from textual.pilot import Pilot
+
+from tests.builders.app import frame
+from tests.builders.tree import MINUTE, START, Conversation, headers_session, long_session
+
+NOW = START + 41 * MINUTE
+WIDTHS = [40, 60, 80, 119, 200]
+
+
+class Bench(ForkpointApp):
+    """The app with one pane on it and no store."""
+
+    def __init__(self, pane: Lines, signs: Signs | None = None) -> None:
+        super().__init__(None, clock=lambda: NOW, signs=signs or Signs())  # type: ignore[arg-type]
+        self.pane = pane
+
+    def on_mount(self, event: Mount) -> None:  # type: ignore[override]
+        event.prevent_default()  # the app's own would open the main screen
+        self.screen.mount(self.pane)
+        self.pane.focus()
+
+
+@asynccontextmanager
+async def shown(
+    pane: Lines, size: tuple[int, int] = (80, 24), signs: Signs | None = None
+) -> AsyncIterator[Pilot[None]]:
+    async with Bench(pane, signs).run_test(size=size) as pilot:
+        await pilot.pause()
+        yield pilot
+
+
+async def test_the_tree_of_a_session_as_it_is_drawn() -> None:
+    tree = Timeline(ident="tree")
+    async with shown(tree) as pilot:
+        tree.fill(Outline(headers_session().tree()))
+        await pilot.pause()
+        assert frame(pilot.app).rstrip() == DRAWN.rstrip()
+
+
+DRAWN = """\
+▸ 1  Read the header parser and tell me how it splits lines               ● 40m
+▸ 2  Accept empty header values                                   +48 −12 ● 36m
+├─▸ main  Use a regular expression instead  left, 3 entries      +112 −74 ● 23m
+▸ 3  Keep the loop, handle the blank line first [green] ◆         +22  −5 ● 22m
+  ↩ files went back to before prompt 3; u undoes                            15m
+▸ 4  Now fold continuation lines as RFC 9112 says                 +64 −31 ● 14m
+▾ 5  Fix those five                                               +17 −40 ●  5m
+    Edit src/headers/fold.py                                       +9 −31 ●  4m
+    Edit tests/test_fold.py                                        +8  −9 ●  2m
+    Five tests asserted the old split; two still do, for bare C… ◀ here     now
+"""
+
+
+async def test_every_row_is_exactly_as_wide_as_the_tree() -> None:
+    told = headers_session()
+    told.prompt("漢字の見出し 🎉 and a very long prompt " * 6)
+    told.call("Edit 漢字/ファイル.py", 12_345, 1_234_567, label="ラベル")
+    tree = Timeline(ident="tree")
+    async with shown(tree) as pilot:
+        tree.fill(Outline(told.tree()))
+        tree.fold_all(True)
+        for width in WIDTHS:
+            await pilot.resize_terminal(width, 60)
+            await pilot.pause()
+            assert {tree.render_line(y).cell_length for y in range(tree.line_count)} == {tree.width}
+
+
+async def test_fifty_thousand_rows_fold_and_move_at_once() -> None:
+    outline = Outline(long_session(1000, 49))
+    tree = Timeline(ident="tree")
+    async with shown(tree) as pilot:
+        begin = time.perf_counter()
+        tree.fill(outline)
+        tree.fold_all(True)
+        await pilot.press("end", "pageup", "home")
+        tree.fold_all(False)
+        await pilot.pause()
+        assert len(outline.rows) == 50_000
+        assert tree.line_count == 1000
+        assert time.perf_counter() - begin < 10
+
+
+async def test_the_cursor_stays_on_its_row_and_line_when_rows_come_above() -> None:
+    told = headers_session()
+    tree = Timeline(ident="tree")
+    async with shown(tree, (80, 10)) as pilot:
+        tree.fill(Outline(told.tree()))
+        tree.fold_all(True)
+        await pilot.press("home", *["down"] * 12)
+        row, line = tree.row, tree.cursor - tree.scroll_offset.y
+        told.points.insert(0, told.points[0].__class__("f" * 16, None, "", "after", "manual", START, text="early"))
+        tree.fill(Outline(told.tree()))
+        await pilot.pause()
+        assert tree.row is not None and row is not None
+        assert tree.row.key == row.key
+        assert tree.cursor - tree.scroll_offset.y == line
+
+
+async def test_plain_signs_are_ascii() -> None:
+    tree = Timeline(ident="tree")
+    async with shown(tree, signs=PLAIN) as pilot:
+        tree.fill(Outline(headers_session().tree()))
+        await pilot.pause()
+        assert frame(pilot.app).isascii()
+        assert "< here" in frame(pilot.app)
+
+
+async def test_control_characters_never_reach_the_terminal() -> None:
+    told = Conversation()
+    told.prompt("evil \x1b]0;title\x07 \x1b[2J \x9b31m \u202e text")
+    tree = Timeline(ident="tree")
+    async with shown(tree) as pilot:
+        tree.fill(Outline(told.tree()))
+        await pilot.pause()
+        assert not set("\x1b\x07\x9b\u202e") & set(frame(pilot.app))
+
+
+# Diffs
+
+
+def hunk(*lines: tuple[str, str], old: int = 1, new: int = 1) -> Hunk:
+    made: list[Line] = []
+    for kind, words in lines:
+        made.append(Line(kind, words, old if kind in " -" else None, new if kind in " +" else None))  # type: ignore[arg-type]
+        old += kind in " -"
+        new += kind in " +"
+    return Hunk("@@ -1 +1 @@", tuple(made))
+
+
+def big_diff(files: int, lines: int) -> Diff:
+    kinds = (("-", "old line"), ("+", "new line"), (" ", "same line"))
+    one = hunk(*((kinds[n % 3][0], f"{kinds[n % 3][1]} {n}") for n in range(lines)))
+    names = [f"src/file_{n}.py".encode() for n in range(files)]
+    return Diff("a", "b", tuple(FileDiff(name, None, "modified", 1, 1, (one,)) for name in names))
+
+
+async def test_a_hundred_thousand_lines_open_at_once() -> None:
+    content = DiffText(big_diff(200, 500))
+    assert len(content) > 100_000
+    pane = DiffPane(ident="diff")
+    async with shown(pane, (160, 50)) as pilot:
+        begin = time.perf_counter()
+        pane.show(content)
+        await pilot.press("G", "pageup", "g")
+        pane.turn(split=True)
+        await pilot.press("G")
+        pane.turn(split=False, wrap=True)
+        await pilot.press("G")
+        assert time.perf_counter() - begin < 10
+        assert pane.file == 199
+
+
+@pytest.mark.parametrize(("split", "wrap"), [(False, False), (True, False), (False, True), (True, True)])
+async def test_every_line_of_a_diff_is_exactly_as_wide_as_the_pane(split: bool, wrap: bool) -> None:
+    old, new = "\treturn '漢字' * 80" + "漢" * 90, "\treturn '🎉'" + "x" * 200
+    lines = [(" ", "def parse(data):"), ("-", old), ("+", new), (" ", "")]
+    file = FileDiff("漢字.py".encode(), b"old.py", "renamed", 1, 1, (hunk(*lines),), ("mode 644 → 755",))
+    pane = DiffPane(ident="diff")
+    async with shown(pane) as pilot:
+        pane.show(DiffText(Diff("a", "b", (file,))))
+        for width in WIDTHS:
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            pane.turn(split=split, wrap=wrap)
+            await pilot.pause()
+            assert {pane.render_line(y).cell_length for y in range(pane.line_count)} == {pane.width}
+
+
+async def test_wrapping_shows_all_of_a_long_line() -> None:
+    words = "".join(f"<{n}>" for n in range(100))
+    pane = DiffPane(ident="diff")
+    async with shown(pane, (60, 24)) as pilot:
+        pane.show(DiffText(Diff("a", "b", (FileDiff(b"a.txt", None, "added", 1, 0, (hunk(("+", words)),)),))))
+        pane.turn(wrap=True)
+        await pilot.pause()
+        drawn = "".join(line[pane.lead :].rstrip() for line in frame(pilot.app).split("\n"))
+        assert words in drawn
+
+
+@pytest.mark.parametrize(
+    ("file", "notes"),
+    [
+        (FileDiff(b"a", None, "modified", 1, 1, (hunk((" ", "x")),)), []),
+        (FileDiff(b"a", None, "added", 1, 0, (hunk(("+", "x")),)), ["added"]),
+        (FileDiff(b"a", None, "added", 0, 0), ["added, an empty file"]),
+        (FileDiff(b"a", None, "mode", 0, 0, (), ("mode 644 → 755",)), ["mode 644 → 755"]),
+        (FileDiff(b"a", b"b", "renamed", 0, 0), ["renamed"]),
+        (FileDiff(b"a", None, "modified", 0, 0, (), ("binary, 12 kB → 14 kB",)), ["binary, 12 kB → 14 kB"]),
+        (FileDiff(b"a", None, "type", 0, 0, (), ("was a link to a.txt",)), ["was a link to a.txt"]),
+    ],
+)
+def test_what_is_no_line_is_said_in_words(file: FileDiff, notes: list[str]) -> None:
+    assert file_notes(file) == notes
+
+
+def test_a_diff_s_text_is_cleaned_and_a_missing_line_feed_is_told() -> None:
+    lines = (Line("-", "a\x1b[31m\r", 1, None), Line("\\", " No newline at end of file", None, None))
+    content = DiffText(Diff("a", "b", (FileDiff(b"x\x1b", None, "modified", 0, 1, (Hunk("@@", lines),)),)))
+    drawn = [content.text(at) for at in range(len(content))]
+    assert not any("\x1b" in line or "\r" in line for line in drawn)
+    assert drawn[-1] == "no line feed at the end"
+
+
+# Text and lists
+
+
+@pytest.mark.parametrize("width", [8, 20, 33, 80])
+def test_wrapping_keeps_every_word_within_the_width(width: int) -> None:
+    words = "the parser folds 漢字の行 and a-word-that-is-much-longer-than-any-line-here " * 3
+    lines = wrapped(text(words, hang=2), width)
+    assert all(sum(cell_len(piece) for piece, _ in line) <= width for line in lines)
+    assert "".join("".join(piece for piece, _ in line) for line in lines).replace(" ", "") == words.replace(" ", "")
+
+
+def test_line_feeds_and_tabs_of_a_paragraph_stay() -> None:
+    lines = wrapped(Paragraph((("a\n\tb", "text"),), indent=1), 20)
+    assert ["".join(piece for piece, _ in line) for line in lines] == [" a", "     b"]
+
+
+async def test_a_sheet_wraps_anew_when_it_gets_narrower() -> None:
+    sheet = Sheet(ident="sheet")
+    async with shown(sheet, (80, 10)) as pilot:
+        sheet.show([text("word " * 40)])
+        await pilot.pause()
+        wide = sheet.line_count
+        await pilot.resize_terminal(40, 10)
+        await pilot.pause()
+        assert sheet.line_count > wide
+
+
+async def test_a_list_passes_over_headings_and_keeps_its_row_while_filtered() -> None:
+    columns = (Column("Name", grows=True), Column("Size", right=True))
+    listing = Listing(columns, ident="list")
+    async with shown(listing, (40, 12)) as pilot:
+        rows = [Item("d1", ("Today",), heading=True), Item("a", ("apple", "1")), Item("d2", ("Before",), heading=True)]
+        listing.fill([*rows, Item("b", ("banana", "22"))])
+        await pilot.pause()
+        assert listing.item is not None and listing.item.key == "a"
+        await pilot.press("j")
+        assert listing.item.key == "b"
+        assert listing.filter("ban") == 1
+        assert listing.item.key == "b"
+        assert listing.filter("") == 2
+        await pilot.press("g")
+        assert listing.item.key == "a"
+        assert {listing.render_line(y).cell_length for y in range(listing.line_count)} == {listing.width}
+
+
+def test_names_are_cut_but_never_their_time() -> None:
+    name = 'before prompt 4 "Now fold continuation lines as RFC 9112 says" · 09:41'
+    cut = clip_title(name, 40)
+    assert cut.endswith('…" · 09:41')
+    assert cell_len(cut) == 40
+    assert clip("漢字漢字", 5) == "漢字…"
+    assert clip_title("short · 09:41", 40) == "short · 09:41"
