@@ -12,7 +12,7 @@ from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
 from .operations import Record
 from .points import Checkpoint
-from .restore.scope import Transition
+from .restore.scope import Author, Transition
 
 FAMILY = "family"
 """Stands for the sessions of one conversation: a fork goes on with what the first one did."""
@@ -26,28 +26,47 @@ def of_root(
 ) -> list[Transition]:
     """The transitions of a root, the oldest first; the sessions of `family` are one and are called FAMILY.
 
-    A change inside of a bracketed call is that call's step, unless another session had a call open meanwhile: then
-    only what the call's own input names is. Everything that was found between calls is somebody else's, or unsure.
+    A change that was found between the pair of checkpoints around a call is that call's step, whatever else took a
+    checkpoint meanwhile. While another session had a call open too, only what a call's own input names is. Everything
+    that was found between calls is somebody else's, or unsure.
     """
     stored = [row.stored for row in rows if row.stored.checkpoint.root == root and row.stored.checkpoint.complete]
     moved = [act for act in acts if act.root == root and act.changes]
-    by_id = {item.checkpoint.id: item for item in stored}
     found: list[Transition] = []
     previous: Stored | None = None
     overlay: Nodes = {}
-    for item in stored:
+    for item, during in zip(stored, _calls_during([item.checkpoint for item in stored]), strict=True):
         checkpoint = item.checkpoint
         while moved and moved[0].time <= checkpoint.time:
             overlay |= _restored(moved.pop(0), found)
         if previous is None:
             found.append(Transition(checkpoint.id, checkpoint.time, "base", checkpoint.session, {}, frozenset()))
         else:
-            changes = _since(objects, previous, item, overlay)
-            found += _transitions(checkpoint, changes, checkpoint.before in by_id)
+            found += _transitions(checkpoint, _since(objects, previous, item, overlay), during, frozenset(family))
         previous, overlay = item, {}
     for act in moved:
         _restored(act, found)
     return [replace(item, session=FAMILY) if item.session in family else item for item in found] if family else found
+
+
+def _calls_during(checkpoints: Sequence[Checkpoint]) -> list[list[Checkpoint]]:
+    """For each checkpoint the calls (by the one that ends them) that were open since the checkpoint before it."""
+    places = {checkpoint.id: place for place, checkpoint in enumerate(checkpoints)}
+    begun: dict[int, list[Checkpoint]] = {}
+    for place, checkpoint in enumerate(checkpoints):
+        before = places.get(checkpoint.before, place)
+        if _ends_call(checkpoint) and before < place:
+            begun.setdefault(before, []).append(checkpoint)
+    found: list[list[Checkpoint]] = []
+    running: list[Checkpoint] = []
+    for place, checkpoint in enumerate(checkpoints):
+        found.append(running)
+        running = [call for call in running if call is not checkpoint] + begun.get(place, [])
+    return found
+
+
+def _ends_call(checkpoint: Checkpoint) -> bool:
+    return checkpoint.reason == "tool" and checkpoint.side == "after"
 
 
 def _restored(act: Record, found: list[Transition]) -> Nodes:
@@ -73,26 +92,35 @@ def _since(objects: Objects, previous: Stored, item: Stored, overlay: Nodes) -> 
     return changes
 
 
-def _transitions(checkpoint: Checkpoint, changes: Nodes, bracketed: bool) -> list[Transition]:
-    named = frozenset(os.fsencode(path) for path in checkpoint.named)
-    if checkpoint.reason != "tool" or checkpoint.side != "after":
-        # Also without any change: it tells what stood there when the session began.
-        return [_one(checkpoint, "outside", changes, named)]
-    if bracketed and not checkpoint.shared:
-        return [_one(checkpoint, "step", changes, named)]
-    # Without the checkpoint before the call, or with another session's call open, only the call's own word counts.
-    own = {path: pair for path, pair in changes.items() if path in named}
-    others = {path: pair for path, pair in changes.items() if path not in named}
-    found = [_one(checkpoint, "outside", others, frozenset())] if others else []
-    return [*found, _one(checkpoint, "step", own, named)] if own else found
+def _transitions(
+    checkpoint: Checkpoint, changes: Nodes, during: Sequence[Checkpoint], family: frozenset[str]
+) -> list[Transition]:
+    """Whose the changes up to a checkpoint are, given the calls that were open since the one before it."""
+    calls = during if checkpoint in during or not _ends_call(checkpoint) else [*during, checkpoint]
+    sessions = {FAMILY if session in family else session for call in calls for session in (call.session, *call.shared)}
+    if during and len(sessions) == 1:
+        return [_one(checkpoint, "step", calls[-1].session, changes)]
+    # Without the checkpoint before the call, or with another session's call open, only a call's own word counts.
+    owners = _owners(checkpoint, calls)
+    shares: dict[str, Nodes] = {}
+    for path, pair in changes.items():
+        shares.setdefault(owners.get(path, ""), {})[path] = pair
+    others = shares.pop("", {})
+    found = [_one(checkpoint, "outside", checkpoint.session, others)] if others else []
+    return found + [_one(checkpoint, "step", session, own) for session, own in shares.items()]
 
 
-def _one(checkpoint: Checkpoint, author: str, changes: Nodes, named: frozenset[bytes]) -> Transition:
-    return Transition(
-        checkpoint.id,
-        checkpoint.time,
-        author,  # type: ignore[arg-type]
-        checkpoint.session,
-        changes,
-        named,
-    )
+def _owners(checkpoint: Checkpoint, calls: Sequence[Checkpoint]) -> dict[bytes, str]:
+    """Path → the one session whose calls name it; of several the one whose call ends here, else none."""
+    named: dict[bytes, set[str]] = {}
+    for call in calls:
+        for path in call.named:
+            named.setdefault(os.fsencode(path), set()).add(call.session)
+    own = checkpoint.session if _ends_call(checkpoint) else ""
+    mine = {os.fsencode(path) for path in checkpoint.named} if own else set[bytes]()
+    single = {path: next(iter(sessions)) for path, sessions in named.items() if len(sessions) == 1}
+    return single | dict.fromkeys(mine, own)
+
+
+def _one(checkpoint: Checkpoint, author: Author, session: str, changes: Nodes) -> Transition:
+    return Transition(checkpoint.id, checkpoint.time, author, session, changes, frozenset())
