@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from forkpoint.store.api import Store
 from forkpoint.tui.app import ForkpointApp
 from forkpoint.tui.screens.main import MainScreen
@@ -110,3 +112,26 @@ def a_parser(project: Path) -> Recorded:
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file below a folder and its bytes."""
     return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """A recorded session that several tests look at, and none changes."""
+
+    project: Path
+    names: dict[str, str]
+    """Where its store and the agent's files are, as variables of the environment."""
+
+    def store(self) -> Store:
+        return Store.open(self.project)
+
+
+@contextmanager
+def looked_at(folder: Path) -> Iterator[LookedAt]:
+    """Records the parser's session once, in a folder that outlives a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        names = {"FORKPOINT_HOME": str(folder / "forkpoint"), "CLAUDE_CONFIG_DIR": str(folder / "claude")}
+        for name, value in names.items():
+            patch.setenv(name, value)
+        a_parser(folder / "headers")
+    yield LookedAt(folder / "headers", names)
