@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..store.model import Block, Diff, Entry, Point
@@ -114,9 +115,14 @@ def entry_told(store: Store, row: Row) -> list[Paragraph]:
         if not blocks:
             paragraphs.append(text(one_line(entry.text)))
         for block in blocks:
-            paragraphs += block_told(block, error=entry.error)
+            paragraphs += block_told(replace(block, title=below(store.root, block.title)), error=entry.error)
             paragraphs.append(BLANK)
     return squeezed(paragraphs)
+
+
+def below(root: str, words: str) -> str:
+    """Words in which paths of the workspace are told from its root."""
+    return words.replace(f"{root}/", "")
 
 
 def block_told(block: Block, *, error: bool = False) -> list[Paragraph]:

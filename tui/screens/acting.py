@@ -76,7 +76,9 @@ class Acting(Page):
             why = "No file changed here" if own else "No checkpoint stands at or before this row"
             if own and not row.points:
                 why += f": it stands for the checkpoint of {moment(own.time, self.app.now())}"
-            self.notice.say(f"{why}.", then="] next checkpoint · space marks one side")
+            elif own and row.heads and not row.moved:
+                why = "No checkpoint was taken in this turn, so what it changed is not known"
+            self.notice.say(f"{why}.", then="ctrl+p Diff to now · space marks one side")
         else:
             self.open(DiffScreen(ends[0].id, ends[1].id))
 

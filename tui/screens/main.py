@@ -251,7 +251,9 @@ class MainScreen(Welcome):
         prompts = sum(1 for row in outline.rows if row.kind == "prompt")
         title = one_line(info.title) or "No session yet"
         folder = home_relative(info.cwd or self.app.store.root)
-        counted = f"{len(outline.tree.points)} {signs.checkpoint}"
+        whole = sum(1 for point in outline.tree.points if point.complete)
+        partial = len(outline.tree.points) - whole
+        counted = f"{whole} {signs.checkpoint}" + (f" {partial} {signs.partial}" if partial else "")
         is_talk = info.id != "files"
         facts = ["", folder, counted]
         if is_talk:
@@ -284,7 +286,8 @@ class MainScreen(Welcome):
             left += [(f"{signs.checkpoint} ", "added"), (f"recording {' '.join(status.agents)}", "text")]
         else:
             left.append((f"{signs.idle} not recording", "attention"))
-        left.append((f" {signs.dot} {count(status.checkpoints, 'checkpoint')}, {size(status.bytes)}", "muted"))
+        stored = f", {size(status.bytes)}" if status.bytes else ""
+        left.append((f" {signs.dot} {count(status.checkpoints, 'checkpoint')}{stored}", "muted"))
         branch = next((branch.name for branch in outline.tree.branches if branch.state == "active"), "")
         if branch:
             left.append((f" {signs.dot} branch {one_line(branch)}", "muted"))

@@ -111,13 +111,20 @@ class Listing(Lines):
         super().show_line(at)
 
     def _measure(self) -> None:
-        self._widths = [cell_len(column.name) if self._head else 0 for column in self.columns]
+        """Columns in which nothing stands get no room."""
+        self._widths = [0] * len(self.columns)
         for at in self.shown:
             item = self.items[at]
             if item.heading:
                 continue
             for number, cell in enumerate(item.cells):
                 self._widths[number] = max(self._widths[number], cell_len(cell))
+        if self._head:
+            names = [cell_len(column.name) for column in self.columns]
+            self._widths = [
+                max(width, name) if width or not self.shown else 0
+                for width, name in zip(self._widths, names, strict=True)
+            ]
 
     def _columns(self, width: int) -> list[tuple[int, int]]:
         """Numbers and widths of the columns that fit."""

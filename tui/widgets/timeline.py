@@ -301,7 +301,7 @@ class Timeline(Lines):
         if row.kind == "branch" and row.branch is not None:
             inside = self.outline.index[row.key] if self.outline else 0
             entries = sum(1 for inner in self.rows[inside + 1 : row.end] if inner.entry)
-            name = [(f"{one_line(row.branch.name)}  ", "chip")] if row.branch.name else []
+            name = [(clip(one_line(row.branch.name), 24, signs.more), "chip"), ("  ", "text")] if row.branch.name else []
             state = row.branch.state if row.branch.state != "active" else "left"
             return [*name, (text, "muted"), (f"  {state}, {count(entries, 'entry', 'entries')}", "faint")]
         if row.kind == "prompt":
@@ -380,6 +380,8 @@ class Timeline(Lines):
     def _line_columns(self, row: Row) -> list[Span]:
         added, removed = row.lines or (0, 0)
         came, went = self._columns
+        if not came:
+            return []
         return [
             (f"{'+' + short(added) if added else '':>{came}} ", "added" if row.active else "muted"),
             (f"{self.signs.minus + short(removed) if removed else '':>{went}}", "removed" if row.active else "muted"),
@@ -396,5 +398,7 @@ class Timeline(Lines):
 def line_columns(rows: list[Row]) -> tuple[int, int]:
     """Cells that the widest "+n" and "−n" of the rows take."""
     counted = [lines for row in rows if (lines := row.lines)]
-    widest = [max((lines[side] for lines in counted), default=0) for side in (0, 1)]
+    if not counted:
+        return 0, 0
+    widest = [max(lines[side] for lines in counted) for side in (0, 1)]
     return len(short(widest[0])) + 1, len(short(widest[1])) + 1
