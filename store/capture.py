@@ -6,11 +6,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from . import points, statindex
+from . import agents, points, statindex
 from .errors import GitFailed, StoreUnwritable
 from .git.stream import EMPTY_TREE, Stream, blob_id, put, put_inline, put_tree, quoted, remove
 from .home import settings
@@ -114,11 +114,11 @@ def look(root: str, home: Path, place: Place | None) -> Scan:
 
 def limits(home: Path) -> Limits:
     """What is never captured."""
-    try:
+    skip: set[tuple[int, int]] = set()
+    with suppress(FileNotFoundError):
         found = os.stat(home)
-    except FileNotFoundError:
-        return Limits(settings(home).largest_file)
-    return Limits(settings(home).largest_file, frozenset({(found.st_dev, found.st_ino)}))
+        skip.add((found.st_dev, found.st_ino))
+    return Limits(settings(home).largest_file, frozenset(skip), agents.own_data())
 
 
 def _take(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 GIT_FILE = ".gitignore"
 OUR_FILE = ".forkpointignore"
+READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Source(NamedTuple):
@@ -115,10 +117,10 @@ class Repository:
     def stamp(self) -> tuple[int, int, int]:
         """Changes when the project's index does."""
         try:
-            stat = os.stat(os.path.join(self.git_dir, "index"))
+            found = os.stat(os.path.join(self.git_dir, "index"))
         except OSError:
             return (0, 0, 0)
-        return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
 
     def tracks(self, path: str, root: str, is_folder: bool) -> bool:
         """Whether the index holds `path` (relative to `root`), or something below it."""
@@ -164,13 +166,26 @@ def _default_excludes() -> str:
     return os.path.join(base, "git", "ignore")
 
 
-def read_text(file: str) -> str:
-    """A small text file as it is, or "" when there is none to read."""
+def read_text(file: str, folder: int | None = None, flags: int = 0) -> str:
+    """A small text file as it is (a name in an open folder, if one is given), or "" when there is none to read.
+
+    Nothing but a file has a text: a folder or a FIFO of that name neither stops nor breaks anything.
+    """
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape", newline="") as stream:
-            return stream.read()
+        opened = os.open(file, READ | flags, dir_fd=folder)
     except (OSError, ValueError):
         return ""
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            return ""
+        pieces: list[bytes] = []
+        while piece := os.read(opened, 1 << 20):
+            pieces.append(piece)
+        return b"".join(pieces).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+    finally:
+        os.close(opened)
 
 
 def repository_of(root: str) -> Repository | None:

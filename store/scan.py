@@ -11,13 +11,14 @@ import stat
 from typing import NamedTuple
 
 from .errors import Refused
-from .ignore import GIT_FILE, OUR_FILE, Repository, Rules, Source, outermost, repository_of
-from .reading import OPEN_FILE, Reader, Sink, why
+from .ignore import GIT_FILE, OUR_FILE, Repository, Rules, Source, outermost, read_text, repository_of
+from .reading import Reader, Sink, why
 from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
 from .statindex import FileInfo, Folder, Index
 
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-TEMPORARY = ".forkpoint-"
+SPARE = ".forkpoint-"
+"""How the names begin that a restore uses beside the paths it changes."""
 
 
 class Limits(NamedTuple):
@@ -26,6 +27,8 @@ class Limits(NamedTuple):
     largest_file: int
     skip: frozenset[tuple[int, int]] = frozenset()
     """(device, inode) of folders that are left out: our own store, when it stands inside the root."""
+    own: frozenset[str] = frozenset()
+    """Absolute paths of what is an agent's own, its sessions above all: never captured, hence never written."""
     ceiling: int = 0
     """How many files may be read for the first time before a person has to be asked (rule 8); 0 for any number."""
 
@@ -95,6 +98,8 @@ class _Walk:
         self.root = root
         self.index = index
         self.limits = limits
+        above = root.rstrip(os.sep) + os.sep
+        self.own = {path[len(above) :] for path in limits.own if path.startswith(above)}
         self.folders: dict[str, Folder] = {}
         self.changed: dict[str, Change] = {}
         self.reader = Reader(limits.largest_file, sink, temporary)
@@ -166,6 +171,9 @@ class _Walk:
         plain, known_odd = judge.plain, old.odd if old else {}
         for entry in entries:
             name = entry.name
+            if self.own and place.path + name in self.own:
+                self.reader.uncaptured[place.path + name] = "the agent's own"
+                continue
             try:
                 found = entry.stat(follow_symlinks=False)
             except OSError:
@@ -184,13 +192,15 @@ class _Walk:
                     odd[name] = known_odd[name]
                 continue
             kind = stat.S_IFMT(found.st_mode)
+            if name.startswith(SPARE) and _is_spare(name):
+                continue
             if kind == stat.S_IFDIR:
                 if name.lower() != ".git" and (found.st_dev, found.st_ino) not in self.limits.skip:
                     excluded = judge.ignored(name, True)
                     if excluded is not None:
                         below.append(place._replace(path=f"{place.path}{name}/", excluded=excluded))
                 continue
-            if name.lower() == ".git" or name.startswith(TEMPORARY) or judge.ignored(name, False) is None:
+            if name.lower() == ".git" or judge.ignored(name, False) is None:
                 continue
             if not same:
                 info = self._changed(descriptor, place.path + name, name, found, info)
@@ -250,7 +260,7 @@ class _Walk:
         own = [
             Source(place.path, name, text)
             for name in (GIT_FILE, OUR_FILE)
-            if name in dotted and (text := _read_rules(descriptor, name))
+            if name in dotted and (text := read_text(name, descriptor, os.O_NOFOLLOW))
         ]
         if own:
             self.sources += own
@@ -304,6 +314,13 @@ class _Judge:
         return False
 
 
+def _is_spare(name: str) -> bool:
+    """Whether it is exactly such a name: people's own files may begin like that."""
+    from .restore.paths import SPARE as spare  # rarely needed, and a hook has to start quickly
+
+    return spare.fullmatch(os.fsencode(name)) is not None
+
+
 def usual_mode(mode: int) -> int:
     """The permission bits that git's own mode stands for."""
     return EXECUTABLE_MODE if mode & 0o100 else FILE_MODE
@@ -311,15 +328,3 @@ def usual_mode(mode: int) -> int:
 
 def _git_mode(mode: int) -> int:
     return stat.S_IFMT(mode) | (mode & 0o100)
-
-
-def _read_rules(descriptor: int, name: str) -> str:
-    try:
-        opened = os.open(name, OPEN_FILE, dir_fd=descriptor)
-    except OSError:
-        return ""
-    with os.fdopen(opened, encoding="utf-8", errors="surrogateescape", newline="") as stream:
-        try:
-            return stream.read()
-        except OSError:
-            return ""

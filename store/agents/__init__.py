@@ -20,6 +20,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(name for name in found if name.isidentifier() and name not in _OTHERS))
 
 
+def own_data() -> frozenset[str]:
+    """Real paths of what the agents keep for themselves: sessions, backups, state. It need not exist."""
+    return frozenset(path for name in names() for path in get(name).own_data())
+
+
 def get(name: str) -> Agent:
     """The agent's module, imported on first use. Raises UsageError for an unknown name."""
     known = names()

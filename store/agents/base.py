@@ -119,6 +119,13 @@ class Agent(Protocol):
         """Whether this agent has ever been used here."""
         ...
 
+    def own_data(self) -> tuple[str, ...]:
+        """Real paths of the files and folders where it keeps its sessions and its state: none of them is captured.
+
+        Called at every hook, so it imports nothing heavy.
+        """
+        ...
+
     def sessions(self, root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
         """Sessions that were started in the root or under it, but not under a nested root; the newest first.
 

@@ -351,3 +351,35 @@ def test_a_file_that_grows_while_it_is_read_is_stored_as_moving_and_ends(root: P
     assert taken.checkpoint is not None
     assert taken.checkpoint.moving == ("log",)
     (root / "log").unlink()
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".forkpointignore"])
+def test_a_folder_or_fifo_that_is_called_like_an_ignore_file_says_nothing(root: Path, name: str) -> None:
+    make(root, {f"{name}/a": "1", "b": "1", "below/c": "1"})
+    os.mkfifo(root / "below" / name)
+    taken = save(root)
+    assert dict(taken.uncaptured) == {f"below/{name}": "a FIFO"}
+    assert {path for path, node in state_of(root, taken.id).items() if node.kind == "file"} == {
+        f"{name}/a".encode(),
+        b"b",
+        b"below/c",
+    }
+
+
+def test_people_s_files_that_begin_like_a_restore_s_spare_ones_are_kept(root: Path) -> None:
+    spare = ".forkpoint-0123456789abcdef-3"
+    make(root, {".forkpoint-notes": "1", f"{spare}x": "1", spare: "1", f"{spare}.new/a": "1"})
+    assert sorted(state_of(root, save(root).id)) == [f"{spare}x".encode(), b".forkpoint-notes"]
+
+
+def test_an_agent_s_own_data_inside_of_the_root_is_left_out_and_its_settings_kept(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(root / ".claude"))
+    make(
+        root,
+        {".claude/projects/-p/s.jsonl": "{}\n", ".claude/.claude.json": "{}", ".claude/settings.json": "{}", "a": ""},
+    )
+    taken = save(root)
+    assert sorted(state_of(root, taken.id)) == [b".claude/settings.json", b"a"]
+    assert dict(taken.uncaptured) == dict.fromkeys([".claude/projects", ".claude/.claude.json"], "the agent's own")

@@ -16,9 +16,16 @@ TITLE = "Claude Code"
 
 def detect() -> bool:
     """Whether Claude Code has ever been used here."""
-    from .places import config_home
+    from .home import config_home
 
     return os.path.isdir(config_home())
+
+
+def own_data() -> tuple[str, ...]:
+    """What Claude Code keeps in its config home for itself; settings, commands and the like are the person's."""
+    from .home import own_data
+
+    return own_data()
 
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:

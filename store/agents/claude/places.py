@@ -21,6 +21,7 @@ from ...model import SessionInfo
 from ...text import first_line
 from ..base import Source
 from .faces import faces
+from .home import config_home
 from .reader import META, session_of, sub_agent_of
 from .records import WIRE_LOG, Unreadable, nanoseconds, parse, records
 
@@ -41,12 +42,6 @@ _TITLES = (
 
 class _Cleanup(msgspec.Struct):
     cleanupPeriodDays: int = CLEANUP_DAYS
-
-
-def config_home() -> str:
-    """`$CLAUDE_CONFIG_DIR`, else `~/.claude`; it need not exist."""
-    chosen = os.environ.get("CLAUDE_CONFIG_DIR")
-    return os.path.abspath(os.path.expanduser(chosen)) if chosen else os.path.expanduser("~/.claude")
 
 
 def cleanup_days() -> int:

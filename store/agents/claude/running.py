@@ -8,7 +8,8 @@ import time
 from typing import Any, cast
 
 from ...model import Live
-from .places import AGENT, config_home, is_under
+from .home import config_home
+from .places import AGENT, is_under
 
 _MILLISECOND = 1_000_000
 
