@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import agents, operations, points, transcripts, trouble
+from . import agents, operations, points, roots, transcripts, trouble
 from .errors import ForkpointError, StoreDamaged
 from .git import process
 from .git.reader import Objects
@@ -127,6 +127,7 @@ def doctor(workspace: Workspace) -> list[Finding]:
         found.append(
             Finding(False, f"the last hook could not record: {cause}", "mend the cause; the next hook tries again")
         )
+    found += [Finding(False, f"{error.what}: {error.path}", error.todo) for error in roots.unreadable(workspace.home)]
     place = workspace.place
     if place is not None and place.journal_file.exists():
         found.append(Finding(False, "a restore was interrupted", "forkpoint recover"))

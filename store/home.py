@@ -21,14 +21,21 @@ class Settings(NamedTuple):
 
 
 def data_folder(env: Mapping[str, str] | None = None) -> Path:
-    """`$FORKPOINT_HOME`, else the platform's user data folder. It need not exist."""
+    """`$FORKPOINT_HOME`, else the platform's user data folder; it need not exist. Raises ForkpointError without a home.
+
+    Never a place relative to where the command runs: that would be inside of the project.
+    """
     env = os.environ if env is None else env
     chosen = env.get("FORKPOINT_HOME")
     if chosen:
         return Path(chosen).expanduser().absolute()
     if sys.platform.startswith("linux"):
         # What platformdirs answers here; importing it would cost a hook more than the rest of its start.
-        base = env.get("XDG_DATA_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "share")
+        base = env.get("XDG_DATA_HOME", "")
+        if not os.path.isabs(base):
+            base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "share")
+        if not os.path.isabs(base):
+            raise ForkpointError("there is no home folder to keep the store in", todo="set FORKPOINT_HOME")
         return Path(base) / "forkpoint"
     import platformdirs
 

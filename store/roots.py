@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,17 +113,32 @@ def refuse_unsafe(root: str) -> None:
 
 
 def places(home: Path) -> list[Place]:
-    """Every root of every workspace."""
+    """Every root of every workspace that can be read: a damaged one is no reason to record nothing in the others."""
     found: list[Place] = []
+    for workspace in _workspaces(home):
+        with suppress(StoreDamaged):
+            found += [Place(home, workspace, root) for root in _roots_of(workspace)]
+    return found
+
+
+def unreadable(home: Path) -> list[StoreDamaged]:
+    """Why workspaces cannot be read whose folders nobody knows any more, one error each."""
+    found: list[StoreDamaged] = []
+    for workspace in _workspaces(home):
+        try:
+            _roots_of(workspace)
+        except StoreDamaged as error:
+            found.append(error)
+    return found
+
+
+def _workspaces(home: Path) -> list[Path]:
     try:
-        folders = sorted((home / "workspaces").iterdir())
+        return sorted((home / "workspaces").iterdir())
     except (FileNotFoundError, NotADirectoryError):
-        return found
+        return []
     except PermissionError as error:
         raise StoreUnwritable("the store cannot be read", path=str(error.filename), todo="check its owner") from None
-    for workspace in folders:
-        found += [Place(home, workspace, root) for root in _roots_of(workspace)]
-    return found
 
 
 def _roots_of(workspace: Path) -> list[Root]:
@@ -131,12 +146,16 @@ def _roots_of(workspace: Path) -> list[Root]:
     try:
         data = json.loads(file.read_bytes())
         return [Root(**item) for item in data["roots"]]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    except PermissionError:
-        raise StoreUnwritable("the store cannot be read", path=str(file), todo="check its owner") from None
+    except OSError as error:
+        raise StoreDamaged(
+            f"a workspace cannot be read ({error.strerror})", path=str(file), todo="check its owner"
+        ) from None
     except (ValueError, KeyError, TypeError):
-        raise StoreDamaged("the list of roots cannot be read", path=str(file), todo="forkpoint doctor") from None
+        raise StoreDamaged(
+            "a workspace's list of roots cannot be read", path=str(file), todo="its folder is recorded anew"
+        ) from None
 
 
 def find(root: str, home: Path) -> Place | None:

@@ -1,0 +1,50 @@
+"""Where the data is: never in the project, and one damaged workspace is no trouble of the others."""
+
+from __future__ import annotations
+
+import pwd
+from pathlib import Path
+
+import pytest
+from forkpoint.store.api import Store
+from forkpoint.store.errors import ForkpointError
+from forkpoint.store.home import data_folder
+
+from ..builders.folders import make
+
+
+def test_without_any_home_folder_nothing_is_put_into_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(user: int) -> None:
+        raise KeyError(user)
+
+    for name in ("HOME", "FORKPOINT_HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    with pytest.raises(ForkpointError, match="set FORKPOINT_HOME"):
+        data_folder()
+
+
+@pytest.mark.skipif("sys.platform != 'linux'", reason="only there the variable counts")
+def test_a_data_folder_that_is_not_absolute_is_passed_over(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORKPOINT_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", "here")
+    assert data_folder() == machine / ".local" / "share" / "forkpoint"
+
+
+@pytest.mark.parametrize("damage", ["{", '{"roots": [{}]}', "[]"])
+def test_a_damaged_workspace_is_told_and_the_others_work(tmp_path: Path, damage: str) -> None:
+    one, other = (Store.open(make(tmp_path / name, {"a": "1"})) for name in ("one", "other"))
+    one.save()
+    lists = list((one.home / "workspaces").glob("*/roots.json"))
+    lists[0].write_text(damage)
+    other.save()
+    assert len(other.tree().points) == 1
+    told = [finding for finding in other.doctor() if str(lists[0]) in finding.what]
+    assert [finding.ok for finding in told] == [False]
+
+
+def test_files_among_the_workspaces_are_passed_over(tmp_path: Path) -> None:
+    store = Store.open(make(tmp_path / "shop", {"a": "1"}))
+    store.save()
+    (store.home / "workspaces" / ".DS_Store").write_bytes(b"\0")
+    assert len(Store.open(tmp_path / "shop").tree().points) == 1
