@@ -61,8 +61,11 @@ def quick(name: str, rows: Sequence[Row], held: Marks, root: str) -> Resolved | 
         chosen = [item for item in mine if item.id.startswith(name)]
     else:
         chosen = []
-    labelled = [item for item in mine if held.labels.get(item.id) == name]
-    chosen = chosen[-1:] if name.startswith("@") else (chosen or labelled)
+    if name.startswith("@"):
+        chosen = chosen[-1:]
+    else:
+        # As in `resolve`: a whole match before a beginning.
+        chosen = [item for item in mine if name in (item.id, held.labels.get(item.id))] or chosen
     if len(chosen) != 1:
         return None
     return Resolved(chosen[0].id, None, chosen[0].session or FILES)
@@ -74,8 +77,8 @@ def _matches(built: SessionTree, name: str, whole: bool) -> set[Resolved]:
 
     session = built.info.id
     found = {Resolved(point.id, point.entry, session) for point in built.points if fits(point.id)}
-    found |= {Resolved(point.id, point.entry, session) for point in built.points if whole and point.label == name}
-    found |= {Resolved(None, branch.head, session) for branch in built.branches if whole and branch.name == name}
+    found |= {Resolved(point.id, point.entry, session) for point in built.points if fits(point.label)}
+    found |= {Resolved(None, branch.head, session) for branch in built.branches if fits(branch.name)}
     found |= {Resolved(None, entry.id, session) for entry in built.entries if fits(entry.id)}
     return found
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import BinaryIO
 from . import agents, capture, catalog, imports, operations, points, roots, sides, timeline, transcripts, tree
 from .agents.base import PartialState, Source
 from .catalog import Content
-from .errors import NoWorkspace, StoreDamaged, UnknownId
+from .errors import AmbiguousId, NoWorkspace, StoreDamaged, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
@@ -23,12 +23,13 @@ from .naming import clock, title
 from .operations import Record
 from .resolve import FILES
 from .restore.scope import Transition
-from .roots import Place
+from .roots import Place, Root
 from .saving import root_of
 from .sides import Side
 from .transcripts import Kept
 
 DAY = 24 * 3600 * 10**9
+UNWRITTEN = "the agent has no file of it: only its checkpoints are known"
 RESCUE_DAYS = 7
 """So long before the agent's own clean-up what its backups know is stored."""
 
@@ -100,6 +101,7 @@ class Workspace:
                 for item in kept.values()
                 if not on_disk & set(item.info.ids)
             ]
+            found += _only_checkpoints(self.content(), place.root, {session for info in found for session in info.ids})
         live = {item.session for item in self.live()}
         found = [replace(info, live=bool(live & set(info.ids))) for info in found]
         self._sessions = sorted(found, key=lambda info: info.updated, reverse=True)
@@ -119,10 +121,17 @@ class Workspace:
         return hashlib.blake2b(repr(sorted(map(_stamp, watched))).encode(), digest_size=12).hexdigest()
 
     def session(self, name: str) -> SessionInfo:
-        """A session by an unambiguous beginning of one of its ids."""
-        found = [info for info in self.sessions() if any(session.startswith(name) for session in info.ids)]
+        """A session by an unambiguous beginning of one of its ids. Raises UnknownId, AmbiguousId."""
+        infos = self.sessions()
+        found = [info for info in infos if name in info.ids]
+        found = found or [info for info in infos if any(session.startswith(name) for session in info.ids)]
         if not found:
             raise UnknownId(f'there is no session "{name}" here', todo="forkpoint sessions lists them")
+        if len(found) > 1:
+            raise AmbiguousId(
+                f'"{name}" could be {len(found)} sessions: {", ".join(info.id for info in found[:5])}',
+                todo="give more of the id",
+            )
         return found[0]
 
     def live(self) -> tuple[Live, ...]:
@@ -293,6 +302,20 @@ def _stamp(file: str) -> tuple[str, int, int]:
     except OSError:
         return (file, 0, 0)
     return (file, found.st_size, found.st_mtime_ns)
+
+
+def _only_checkpoints(content: Content, root: Root, told: Collection[str]) -> list[SessionInfo]:
+    """Sessions that are known by their checkpoints alone: not written yet, or deleted before they were read."""
+    found: dict[str, SessionInfo] = {}
+    for row in content.rows:
+        item = row.stored.checkpoint
+        if item.root == root.id and item.session and item.session not in told and item.agent in agents.names():
+            title = item.text if item.reason == "prompt" else ""
+            first = found.get(item.session) or SessionInfo(
+                item.session, item.agent, "", 0, 0, (), (item.session,), cwd=root.path, problem=UNWRITTEN
+            )
+            found[item.session] = replace(first, title=first.title or title, updated=item.time)
+    return [replace(info, title=info.title or info.id[:8]) for info in found.values()]
 
 
 def _empty_tree(root: str) -> SessionTree:

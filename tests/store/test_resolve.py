@@ -1,0 +1,83 @@
+"""What a person means by an id."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from forkpoint.store.api import Store
+from forkpoint.store.errors import AmbiguousId, UnknownId
+
+from ..builders.folders import make
+from ..builders.recorded import Recorded
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(make(tmp_path / "shop", {"a": "1"}))
+
+
+def test_the_beginning_of_a_label_is_enough(store: Store) -> None:
+    saved = store.save(label="before the big change")
+    store.save(label="after it")
+    assert store.resolve("before the").point == saved.id
+
+
+def test_a_label_that_begins_like_two_is_ambiguous(store: Store) -> None:
+    store.save(label="try one")
+    store.save(label="try two")
+    with pytest.raises(AmbiguousId):
+        store.resolve("try")
+
+
+@pytest.mark.parametrize("digits", [2, 5, 8, 15])
+def test_a_whole_label_goes_before_the_beginning_of_an_id(store: Store, digits: int) -> None:
+    other = store.save()
+    labelled = store.save(label=other.id[:digits])
+    assert store.resolve(other.id[:digits]).point == labelled.id
+
+
+def test_a_label_that_is_another_checkpoint_s_whole_id_is_ambiguous(store: Store) -> None:
+    other = store.save()
+    store.save(label=other.id)
+    with pytest.raises(AmbiguousId):
+        store.resolve(other.id)
+
+
+def test_the_beginning_of_a_branch_s_name_is_enough(tmp_path: Path) -> None:
+    agent = Recorded(tmp_path / "shop")
+    agent.asked("Fold continuation lines")
+    agent.stops()
+    store = agent.store()
+    branch = store.tree().branches[0]
+    assert store.resolve(branch.name[:6]).entry == branch.head
+
+
+def test_a_session_is_named_by_an_unambiguous_beginning(tmp_path: Path) -> None:
+    for _ in range(2):
+        agent = Recorded(tmp_path / "shop")
+        agent.asked("Hello")
+        agent.stops()
+    store = agent.store()
+    assert store.tree(agent.session.id[:13]).info.id == agent.session.id
+    with pytest.raises(AmbiguousId):
+        store.tree("")
+    with pytest.raises(UnknownId):
+        store.tree("nothing")
+
+
+def test_checkpoints_of_a_session_without_a_file_are_a_session_to_look_at_and_go_back_to(tmp_path: Path) -> None:
+    agent = Recorded(tmp_path / "shop")
+    agent.asked("Fix the parser")
+    agent.runs("make", lambda root: make(root, {"a": "2"}))
+    shutil.rmtree(Path(os.environ["CLAUDE_CONFIG_DIR"]) / "projects")
+    store = agent.store()
+    built = store.tree()
+    assert [(info.id, info.title, bool(info.problem)) for info in store.sessions()] == [
+        (agent.session.id, "Fix the parser", True)
+    ]
+    assert [point.reason for point in built.points] == ["prompt", "tool"]
+    found = store.plan_restore(built.points[0].id, "files").inventory
+    assert [(change.path, change.action) for change in found.restored] == [(b"a", "delete")]
