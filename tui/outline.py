@@ -372,6 +372,20 @@ class Outline:
             return self._newest(row.branch.head)
         return row.point or (self._newest(row.at) if row.at else None)
 
+    def place_of_files(self, point: str | None) -> str | None:
+        """The entry at whose end the files of a checkpoint stand; the checkpoint itself where it is bound to none.
+
+        What stands before a prompt that was left stands at the end of what came before it.
+        """
+        at = self._home.get(point or "")
+        if point is None or at is None:
+            return point
+        found = next((held for held in self.own[at] if held.id == point), None)
+        above = self.parents.get(at)
+        if found is not None and found.side == "before" and at not in self.path and above is not None:
+            return self._alias.get(above, above)
+        return point
+
     def checkpoint_before(self, point: Point) -> Point | None:
         """The newest checkpoint that stands before another one on its branch."""
         at = self._home.get(point.id)

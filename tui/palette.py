@@ -11,12 +11,17 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from .actions import Action, actions_of, key_names
 
 
+ORDER = {"act": 0, "diff": 0, "see": 1, "lists": 1, "fold": 2, "move": 3}
+"""Which group comes first while nothing is typed."""
+
+
 class Actions(Provider):
     """Offers the actions of the screen beneath, from the one list."""
 
     def _offered(self) -> Iterator[tuple[Action, str]]:
         places = getattr(self.screen, "PLACES", ())
-        for action in actions_of(*places, "everywhere"):
+        actions = sorted(actions_of(*places, "everywhere"), key=lambda action: ORDER.get(action.group, 9))
+        for action in actions:
             if action.palette and action.label and self.screen.check_action(action.id, ()) is True:
                 keys = " ".join(key_names(action))
                 yield action, f"{action.label}  ({keys})" if keys else action.label

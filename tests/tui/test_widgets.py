@@ -117,6 +117,24 @@ async def test_the_cursor_stays_on_its_row_and_line_when_rows_come_above() -> No
         assert tree.cursor - tree.scroll_offset.y == line
 
 
+async def test_files_before_a_left_prompt_and_the_talk_at_its_end_are_one_place() -> None:
+    told = Conversation()
+    told.prompt("One")
+    told.call("Edit a.py", 1, 0)
+    end = told.reply("Answer one")
+    left = told.prompt("Two")
+    told.call("Edit b.py", 1, 0)
+    told.talk = end
+    told.files = next(point.id for point in told.points if point.entry == left)
+    tree = Timeline(ident="tree")
+    async with shown(tree) as pilot:
+        tree.fill(Outline(told.tree()))
+        await pilot.pause()
+        shown_lines = frame(pilot.app).split("\n")
+        assert [line.split("◀")[1].split()[0] for line in shown_lines if "◀" in line] == ["here"]
+        assert "Answer one" in next(line for line in shown_lines if "◀" in line)
+
+
 async def test_plain_signs_are_ascii() -> None:
     tree = Timeline(ident="tree")
     async with shown(tree, signs=PLAIN) as pilot:

@@ -107,7 +107,8 @@ class OutcomeDialog(GoOnDialog):
     def __init__(self, line: str, way_back: str, result: RestoreResult) -> None:
         super().__init__(result.fork)
         self.result = result
-        self.heading = line.rstrip(".")
+        self.line = line
+        self.heading = line.partition(":")[0].rstrip(".")
         self.way_back = way_back
 
     def begin(self) -> None:
@@ -116,7 +117,7 @@ class OutcomeDialog(GoOnDialog):
 
     def paragraphs(self) -> list[Paragraph]:
         result = self.result
-        paragraphs: list[Paragraph] = []
+        paragraphs = [text(self.line)]
         if result.failed:
             paragraphs.append(text(f"{count(len(result.failed), 'file')} did not go back:", "attention"))
             paragraphs += [

@@ -229,6 +229,9 @@ class Lines(ScrollView, can_focus=True):
         self.refresh_line(old)
         self.refresh_line(new)
         self.show_line(new)
+        if self.has_cursor and self.has_focus:
+            # The terminal's own cursor goes along, for those who are read the screen.
+            self.app.cursor_position = self.region.offset + (0, new - self.scroll_offset.y)
         self.post_message(self.Moved(self, new))
 
     def show_line(self, at: int) -> None:

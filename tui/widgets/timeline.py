@@ -115,7 +115,7 @@ class Timeline(Lines):
             return
         outline, here = self.outline, self.outline.tree.here
         talk = self._shown_place(here.talk)
-        files = self._shown_place(here.files)
+        files = self._shown_place(outline.place_of_files(here.files))
         if talk is not None and files is not None:
             stands_for = outline.checkpoint_at(outline.rows[outline.index[here.talk or ""]])
             if stands_for is not None and stands_for.id == here.files:
@@ -301,7 +301,9 @@ class Timeline(Lines):
         if row.kind == "branch" and row.branch is not None:
             inside = self.outline.index[row.key] if self.outline else 0
             entries = sum(1 for inner in self.rows[inside + 1 : row.end] if inner.entry)
-            name = [(clip(one_line(row.branch.name), 24, signs.more), "chip"), ("  ", "text")] if row.branch.name else []
+            name = (
+                [(clip(one_line(row.branch.name), 24, signs.more), "chip"), ("  ", "text")] if row.branch.name else []
+            )
             state = row.branch.state if row.branch.state != "active" else "left"
             return [*name, (text, "muted"), (f"  {state}, {count(entries, 'entry', 'entries')}", "faint")]
         if row.kind == "prompt":

@@ -1,0 +1,64 @@
+"""The app in a real terminal: what reaches it, and giving it to another program."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.builders.app import a_parser
+from tests.builders.recorded import Recorded
+from tests.builders.terminal import Terminal
+
+
+def test_escape_sequences_of_a_transcript_never_reach_the_terminal(tmp_path: Path) -> None:
+    agent = Recorded(tmp_path / "evil")
+    agent.starts()
+    agent.asked("Harmless \x1b]0;gotcha\x07 \x1b]52;c;Z290Y2hh\x07 \x9b5n words\u202e")
+    agent.writes("a\x1b[31m.txt", "line \x1b]0;gotcha\x07\n")
+    agent.stops("Done \x1b]0;gotcha\x07.")
+    terminal = Terminal(agent.project)
+    terminal.until("Harmless")
+    for key in ("g", "l", "j", "\r", "\x1b", "d"):
+        terminal.type(key)
+        terminal.quiet()
+    assert terminal.close() == 0
+    for sequence in (b"\x1b]0;gotcha", b"\x1b]52;c;Z290", b"\x9b5n", "\u202e".encode(), b"\x1b[31m.txt"):
+        assert sequence not in terminal.output
+
+
+def test_the_agent_gets_the_terminal_and_the_app_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    claude = programs / "claude"
+    claude.write_text('#!/bin/sh\necho "agent $1 $2 in $(pwd)"\nread answer\necho "agent ends"\n')
+    claude.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    agent = a_parser(tmp_path / "headers")
+    terminal = Terminal(agent.project)
+    terminal.until("Folded lines")
+    terminal.type("K")
+    terminal.quiet()
+    terminal.type("f")
+    terminal.until("Carries")
+    terminal.quiet()
+    terminal.type("\x13")
+    terminal.until("Continue now")
+    terminal.quiet()
+    terminal.type("\x13")
+    terminal.until("agent --resume")
+    assert f"in {agent.project}".encode() in terminal.output
+    terminal.output = b""
+    terminal.type("hello\n")
+    terminal.until("agent ends")
+    terminal.until("Write a parser")
+    assert terminal.close() == 0
+
+
+def test_a_terminal_that_goes_away_ends_the_app(tmp_path: Path) -> None:
+    agent = a_parser(tmp_path / "headers")
+    terminal = Terminal(agent.project)
+    terminal.until("Folded lines")
+    os.close(terminal._master)
+    assert terminal.child.wait(20) is not None
