@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..store.model import Block, Diff, Entry, Point
 from ..store.text import clean, path_text
+from .inventory import TITLES
 from .outline import Outline, Row
 from .theme import Signs
 from .widgets.difftext import LETTERS, file_name, file_notes
@@ -55,7 +56,12 @@ def heading(outline: Outline, row: Row, now: int, signs: Signs) -> list[Paragrap
         at = outline.checkpoint_at(row)
         if at is not None:
             spans.append((f"   files as of {moment(at.time, now)}", "muted"))
-    return [text(one_line(row.text), "strong"), Paragraph(spans), BLANK]
+    paragraphs = [text(one_line(row.text), "strong"), Paragraph(spans)]
+    if point is not None and not point.complete:
+        agent = TITLES.get(outline.tree.info.agent, "the agent")
+        known = f"Recorded by {agent}, knows {count(point.known, 'file')}; what the shell did is not known here."
+        paragraphs.append(text(known, "said"))
+    return [*paragraphs, BLANK]
 
 
 def headed(row: Row, paragraphs: list[Paragraph]) -> list[Paragraph]:
@@ -348,7 +354,7 @@ def told_pairs(pairs: Sequence[tuple[str, str]]) -> list[Paragraph]:
 
 def glance(outline: Outline, row: Row, diff: Diff | None, now: int, signs: Signs, width: int) -> list[Paragraph]:
     """Three lines about a row: what and when, which files, the last words."""
-    _, facts_line, _ = heading(outline, row, now, signs)
+    facts_line = heading(outline, row, now, signs)[1]
     title = clip(one_line(row.text), width - spans_length(facts_line.spans) - 3, signs.more)
     first = Paragraph([(title, "strong"), ("   ", "text"), *facts_line.spans], wrap=False)
     files: list[Span] = []

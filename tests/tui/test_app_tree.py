@@ -184,6 +184,41 @@ async def test_a_checkpoint_of_another_terminal_appears_and_the_cursor_stays(age
         assert row.text == "Write a parser for headers"
 
 
+async def test_what_comes_out_of_sight_is_counted(agent: Recorded) -> None:
+    async with running(agent.store(), (80, 10)) as pilot:
+        await press(pilot, "L", "g")
+        assert "new below" not in frame(pilot.app)
+        agent.asked("And keep the last empty line")
+        await until(pilot, lambda: "1 new below" in frame(pilot.app))
+        await press(pilot, "G")
+        assert "new below" not in frame(pilot.app)
+
+
+async def test_a_click_selects_a_second_one_opens_and_the_footer_has_buttons(store: Store) -> None:
+    async with running(store) as pilot:
+        timeline = main(pilot.app).timeline
+        await pilot.click("#tree", offset=(5, 0))
+        await settled(pilot)
+        assert timeline.cursor == 0
+        await pilot.click("#tree", offset=(5, 0))
+        await settled(pilot)
+        assert timeline.line_count == 8
+        at = frame(pilot.app).split("\n")[-1].index("d Diff")
+        await pilot.click("#keys", offset=(at + 2, 0))
+        await settled(pilot)
+        assert frame(pilot.app).startswith(" Diff")
+
+
+async def test_text_that_is_dragged_over_is_selected(store: Store) -> None:
+    async with running(store, (120, 30)) as pilot:
+        await press(pilot, "K")
+        detail = pilot.app.screen.query_one("#detail")
+        await pilot.mouse_down(detail, offset=(0, 2))
+        await pilot.hover(detail, offset=(7, 2))
+        await pilot.mouse_up(detail, offset=(7, 2))
+        assert pilot.app.screen.get_selected_text() == "Now fold"
+
+
 async def test_c_saves_a_checkpoint_and_p_pins_it(agent: Recorded) -> None:
     async with running(agent.store()) as pilot:
         await press(pilot, "c")

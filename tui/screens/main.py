@@ -299,6 +299,8 @@ class MainScreen(Welcome):
             right.append((f"/{self.timeline.needle}  {number}{count(len(self.timeline.hits), 'hit')}", "muted"))
         if self.timeline.marked:
             right.append((f"  {signs.mark} marked", "muted"))
+        if self.timeline.unseen:
+            right.append((f"  {self.timeline.unseen} new below, G goes there", "attention"))
         self.query_one("#status", Bar).show(left, right)
 
     def _show_tabs(self) -> None:

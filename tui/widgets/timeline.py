@@ -35,6 +35,8 @@ class Timeline(Lines):
         self.hits: list[int] = []
         """Rows that hold what is searched for."""
         self._here: dict[int, str] = {}
+        self._seen = 0
+        """How many rows there were when the last line was on the screen."""
         self._columns = (0, 0)
         """Cells that lines which came, and lines which went, need at most."""
 
@@ -62,11 +64,19 @@ class Timeline(Lines):
         if first or changed:
             self.opened = self._opened_at_first(outline)
             self.closed, self.marked, before = set(), "", None
+            self._seen = len(outline.rows)
         self._find()
         self._columns = line_columns(outline.rows)
         self._show(before, offset)
         if first or changed:
             self.go_here()
+
+    @property
+    def unseen(self) -> int:
+        """How many rows came since the last line was on the screen."""
+        if self.scroll_offset.y + self.scrollable_content_region.height >= self.line_count:
+            self._seen = len(self.rows)
+        return max(0, len(self.rows) - self._seen)
 
     def _opened_at_first(self, outline: Outline) -> set[str]:
         """The newest turn of the conversation, so that a tree shows what was done last."""
