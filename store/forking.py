@@ -108,18 +108,23 @@ def result(plan: ForkPlan, operation: str) -> ForkResult:
     return ForkResult(operation, plan.name, plan.fork.session, plan.agent, plan.command, plan.cwd, plan.prompt_text)
 
 
-def to_trash(place: Place, record: Record) -> None:
-    """Moves an untouched fork's file to the trash. Raises Refused when the agent has gone on with it."""
-    fork = record.fork
-    file = str(fork["file"])
-    if not os.path.lexists(file):
-        return
-    if not agents.get(str(fork["agent"])).untouched(file, str(fork["digest"])):
+def refuse_continued(record: Record) -> None:
+    """Raises Refused when the agent has gone on with a fork: then its file is no longer only ours."""
+    file = str(record.fork["file"])
+    if os.path.lexists(file) and not agents.get(str(record.fork["agent"])).untouched(file, str(record.fork["digest"])):
         raise Refused(
             f"the branch {record.text} was continued since {clock(record.time)}, so its fork cannot be undone",
             path=file,
             todo="it stays as a branch of its own",
         )
+
+
+def to_trash(place: Place, record: Record) -> None:
+    """Moves an untouched fork's file to the trash. Raises Refused when the agent has gone on with it."""
+    file = str(record.fork["file"])
+    if not os.path.lexists(file):
+        return
+    refuse_continued(record)
     trash = _trash(place, record)
     trash.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(file, "rb") as stream:

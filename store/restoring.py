@@ -29,6 +29,8 @@ from .states import Node, State
 from .workspace import Workspace
 
 NOTHING = Plan((), (), (), (), ())
+Besides = Callable[[Record], Record]
+"""Does something else that belongs to an operation; gives its record with what there is to say of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,8 @@ def carry_out(workspace: Workspace, shown: RestorePlan, live_too: bool = False) 
         agents.get(shown.fork.agent).write_fork(shown.fork.fork)
         return replace(record, fork=forking.describe(shown.fork, switch=True))
 
-    record, outcome = change_files(workspace, record, shown.plan, forked, live_too)
+    # The fork first: where it cannot be written, no file has changed.
+    record, outcome = change_files(workspace, record, shown.plan, live_too, first=forked)
     result = forking.result(shown.fork, record.id) if shown.fork else None
     return told(record, inventory, outcome, result)
 
@@ -217,12 +220,16 @@ def change_files(
     workspace: Workspace,
     record: Record,
     wanted: Plan,
-    besides: Callable[[Record], Record],
     live_too: bool,
+    *,
+    check: Callable[[], None] = lambda: None,
+    first: Besides = lambda record: record,
+    last: Besides = lambda record: record,
 ) -> tuple[Record, apply.Outcome]:
     """Guard, journal, apply, verify, record, close: an operation under the locks of all roots it touches.
 
-    `besides` does what else belongs to the operation, once the files are done. The operation is recorded before the
+    `check` refuses it before anything is done. What else belongs to the operation is done by `first`, when the guard
+    is there and no file has been changed, or by `last`, once the files are done. The operation is recorded before the
     journal is closed, so that a crash leaves one or the other.
     """
     place = workspace.need_place()
@@ -231,6 +238,7 @@ def change_files(
             raise Refused("a restore was interrupted here", path=workspace.root, todo="forkpoint recover")
         if wanted.changes and not live_too:
             live.refuse_open_call(place)
+        check()
         must_store = _as_shown(workspace, place, wanted)
         taken = capture.take(
             place,
@@ -247,9 +255,10 @@ def change_files(
         )
         # Later than its guard: a reader lays the operation's changes over the guard, not the other way round.
         record = replace(record, guard=taken.id, time=max(operations.moment(), taken.time + 1))
+        record = first(record)
         objects = workspace.objects()
         if not wanted.changes:
-            return operations.append(place, objects, besides(record)), apply.Outcome()
+            return operations.append(place, objects, last(record)), apply.Outcome()
         begun = journal.begin(
             place.journal_file,
             operation=record.id,
@@ -263,7 +272,7 @@ def change_files(
         outcome = apply.carry_out(begun, objects, objects.state(guard))
         changes: Nodes = dict(outcome.changed)
         record = replace(record, changes=operations.changes_of(changes), failed=len(outcome.failed))
-        record = operations.append(place, objects, besides(record))
+        record = operations.append(place, objects, last(record))
         journal.close(begun)
         return record, outcome
 

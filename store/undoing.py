@@ -14,7 +14,8 @@ from .restore.apply import Outcome
 from .restore.coverage import Coverage, differences
 from .restore.plan import Plan
 from .restore.scope import take_back
-from .restoring import NOTHING, Files, change_files, coverage, planned, state_after, told
+from .restoring import NOTHING, Files, change_files, coverage, locked, planned, state_after, told
+from .roots import Place
 from .states import State
 from .workspace import Workspace
 
@@ -118,9 +119,28 @@ def carry_out(workspace: Workspace, shown: UndoPlan, live_too: bool = False) -> 
         scope=shown.record.scope,
         of=shown.record.id,
     )
-    if shown.record.fork:
-        (forking.from_trash if shown.redo else forking.to_trash)(place, shown.record)
-    if not shown.record.changes:
-        return told(operations.append(place, workspace.objects(), record), shown.inventory, Outcome())
-    record, outcome = change_files(workspace, record, shown.plan, lambda record: record, live_too)
-    return told(record, shown.inventory, outcome)
+
+    def check() -> None:
+        _still_newest(workspace, place, shown)
+        if shown.record.fork and not shown.redo:
+            forking.refuse_continued(shown.record)
+
+    def moved(record: Record) -> Record:
+        if shown.record.fork:
+            (forking.from_trash if shown.redo else forking.to_trash)(place, shown.record)
+        return record
+
+    if shown.record.changes:
+        record, outcome = change_files(workspace, record, shown.plan, live_too, check=check, last=moved)
+        return told(record, shown.inventory, outcome)
+    with locked(place, kind):
+        check()
+        return told(operations.append(place, workspace.objects(), moved(record)), shown.inventory, Outcome())
+
+
+def _still_newest(workspace: Workspace, place: Place, shown: UndoPlan) -> None:
+    """Raises Refused when something else was done, or taken back, since this was shown."""
+    done, undone = taken_back(workspace.acts(), place.root.id)
+    newest = (undone if shown.redo else done)[-1:]
+    if [act.id for act in newest] != [shown.record.id]:
+        raise Refused("something else was done since this was shown", todo="look at it again: nothing was changed")

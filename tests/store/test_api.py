@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
-from forkpoint.store.errors import AmbiguousId, NoWorkspace, Refused, UnknownId, UnsafePlace, UsageError
+from forkpoint.store.errors import (
+    AmbiguousId,
+    ForkpointError,
+    NoWorkspace,
+    Refused,
+    UnknownId,
+    UnsafePlace,
+    UsageError,
+)
 from forkpoint.store.model import PathChange, Point, SessionTree
 
 from ..builders.folders import Link, git, make, repository, seen
@@ -388,6 +396,58 @@ def test_going_back_in_the_conversation_forks_there_and_keeps_the_old_branch(pro
     assert after.here.talk == states["active"].head
     store.undo(store.plan_undo())
     assert store.tree().here.talk == built.here.talk
+
+
+def both_back(agent: Recorded) -> Path:
+    """Goes back in files and conversation; gives the new branch's file."""
+    store = agent.store()
+    result = store.restore(store.plan_restore(point_before(store.tree(), "Now fold").id, "both"))
+    assert result.fork is not None
+    return agent.session.file.with_name(f"{result.fork.session}.jsonl")
+
+
+def test_an_undo_that_is_refused_takes_no_branch_away(project: Path) -> None:
+    agent = session(project)
+    file = both_back(agent)
+    agent.tell("PreToolUse", tool_name="Bash", tool_use_id="slow", tool_input={"command": "sleep 9"})
+    store = agent.store()
+    with pytest.raises(Refused, match="in the middle of a tool call"):
+        store.undo(store.plan_undo())
+    assert file.exists()
+
+
+def test_an_undo_of_a_branch_that_was_continued_changes_no_file(project: Path) -> None:
+    agent = session(project)
+    file = both_back(agent)
+    file.write_bytes(file.read_bytes() + b"{}\n")
+    before = seen(project)
+    store = agent.store()
+    with pytest.raises(Refused, match="continued"):
+        store.undo(store.plan_undo())
+    assert seen(project) == before
+
+
+def test_an_undo_that_was_shown_is_not_done_twice(project: Path) -> None:
+    agent = session(project)
+    both_back(agent)
+    one, other = agent.store(), agent.store()
+    plans = one.plan_undo(), other.plan_undo()
+    one.undo(plans[0])
+    with pytest.raises(Refused, match="something else was done since"):
+        other.undo(plans[1])
+
+
+def test_where_the_branch_cannot_be_written_no_file_goes_back(project: Path) -> None:
+    agent = session(project)
+    store = agent.store()
+    plan = store.plan_restore(point_before(store.tree(), "Now fold").id, "both")
+    before = seen(project)
+    assert plan.fork is not None
+    agent.session.file.with_name(f"{plan.fork.fork.session}.jsonl").mkdir()
+    with pytest.raises(ForkpointError):
+        store.restore(plan)
+    assert seen(project) == before
+    assert not store.interrupted
 
 
 def test_saves_outside_of_a_session_cannot_be_forked(project: Path) -> None:
