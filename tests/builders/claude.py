@@ -96,7 +96,7 @@ class ClaudeSession:
 
     # ---- what a person and an agent do
 
-    def prompt(self, text: str | list[Json], *, source: str = "typed", **more: object) -> str:
+    def prompt(self, text: str | list[Json], *, source: str = "typed", **more: Any) -> str:
         """A prompt of the person, with its snapshot; returns its uuid."""
         self.prompt_id = str(uuid.uuid4())
         first = not self.parents
@@ -202,7 +202,7 @@ class ClaudeSession:
             edits=str(target),
         )
 
-    def bash(self, command: str, act: Callable[[Path], None] | None = None, *, changed: Sequence[str] = ()) -> Call:
+    def bash(self, command: str, act: Callable[[Path], object] | None = None, *, changed: Sequence[str] = ()) -> Call:
         """The Bash tool; `act` does to the folder what the command would; `changed` is what Claude noticed of it."""
         uid, call = self._call(self._message_id(), "Bash", {"command": command, "description": command[:20]})
         if act is not None:
@@ -347,7 +347,7 @@ class ClaudeSession:
         """An attachment record; most kinds are hidden."""
         return self._chain("attachment", attachment={"type": kind, **content})
 
-    def system(self, subtype: str, **content: object) -> str:
+    def system(self, subtype: str, **content: Any) -> str:
         return self._chain("system", subtype=subtype, **content)
 
     def progress(self) -> str:

@@ -45,7 +45,7 @@ class Recorded:
         fields = {"tool_name": name, "tool_use_id": call or f"toolu_{self.session.id[:8]}_{self.calls}"} | fields
         self.tell("PreToolUse", **fields)
         made = work()
-        self._rename(made, fields["tool_use_id"])
+        self.renames(made, fields["tool_use_id"])
         self.tell("PostToolUse", **fields)
         return made
 
@@ -53,7 +53,7 @@ class Recorded:
         full = str(self.project / path)
         return self.does("Write", lambda: self.session.write(path, content), tool_input={"file_path": full})
 
-    def runs(self, command: str, act: Callable[[Path], None]) -> Call:
+    def runs(self, command: str, act: Callable[[Path], object]) -> Call:
         return self.does("Bash", lambda: self.session.bash(command, act), tool_input={"command": command})
 
     def stops(self, text: str = "Done.") -> None:
@@ -73,7 +73,7 @@ class Recorded:
     def store(self) -> Store:
         return Store.open(self.project)
 
-    def _rename(self, made: Call, wanted: str) -> None:
+    def renames(self, made: Call, wanted: str) -> None:
         """Gives the call in the transcript the id that its hooks named: both are the agent's in real life."""
         text = self.session.file.read_text().replace(made.id, wanted)
         self.session.file.write_text(text)

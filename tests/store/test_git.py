@@ -44,7 +44,7 @@ def written(git_dir: Path, tree: dict[bytes, bytes]) -> Stored:
     return Stored(Checkpoint("x", "r", "manual", "after", 0), "", files, "", "", "")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(tree=trees.map(without_clashes), other=trees.map(without_clashes))
 def test_every_name_and_byte_comes_back_and_differences_are_exact(
     git_dir: Path, tree: dict[bytes, bytes], other: dict[bytes, bytes]

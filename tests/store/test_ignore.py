@@ -56,7 +56,7 @@ paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
 texts = st.lists(st.sampled_from(PATTERNS), max_size=5).map("\n".join)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(files=st.sets(paths, min_size=1, max_size=8), top=texts, inner=texts, forced=st.booleans())
 def test_random_trees_and_patterns_are_ignored_as_by_git(
     tmp_path_factory: pytest.TempPathFactory, files: set[str], top: str, inner: str, forced: bool

@@ -56,10 +56,10 @@ def test_the_beginning_of_a_branch_s_name_is_enough(tmp_path: Path) -> None:
 
 
 def test_a_session_is_named_by_an_unambiguous_beginning(tmp_path: Path) -> None:
-    for _ in range(2):
-        agent = Recorded(tmp_path / "shop")
-        agent.asked("Hello")
-        agent.stops()
+    other, agent = Recorded(tmp_path / "shop"), Recorded(tmp_path / "shop")
+    for one in (other, agent):
+        one.asked("Hello")
+        one.stops()
     store = agent.store()
     assert store.tree(agent.session.id[:13]).info.id == agent.session.id
     with pytest.raises(AmbiguousId):

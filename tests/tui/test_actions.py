@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import string
+from typing import Any
 
 import pytest
-from forkpoint.tui.actions import ACTIONS, Action, actions_of, help_lines, key_names, key_table
+from forkpoint.tui.actions import ACTIONS, Action, Where, actions_of, help_lines, key_names, key_table
 from forkpoint.tui.app import ForkpointApp
 from forkpoint.tui.screens.dialog import Dialog
 from forkpoint.tui.screens.diff import DiffScreen
@@ -17,7 +18,7 @@ from forkpoint.tui.widgets.bars import KeyBar
 from forkpoint.tui.widgets.lines import Lines, bindings
 from textual.binding import BindingsMap
 
-OWNERS = {
+OWNERS: dict[Where, tuple[type[Any], ...]] = {
     "move": (Lines,),
     "tree": (MainScreen,),
     "diff": (DiffScreen,),
@@ -45,9 +46,9 @@ def test_every_key_is_bound_from_the_list() -> None:
 
 
 def test_no_key_means_two_things_in_one_place() -> None:
-    screens = (("move", "tree"), ("move", "diff"), ("move", "list"), ("dialog",))
-    for places in (("everywhere", *screen) for screen in screens):
-        keys = [key for action in actions_of(*places) for key in action.keys.split(",") if key]
+    screens: tuple[tuple[Where, ...], ...] = (("move", "tree"), ("move", "diff"), ("move", "list"), ("dialog",))
+    for places in screens:
+        keys = [key for action in actions_of("everywhere", *places) for key in action.keys.split(",") if key]
         assert sorted(keys) == sorted(set(keys))
 
 

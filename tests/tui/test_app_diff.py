@@ -51,7 +51,9 @@ async def test_a_mark_and_a_row_are_compared(store: Store) -> None:
     async with running(store) as pilot:
         await press(pilot, "g", "space", "J", "j", "d")
         assert "◇ marked" not in frame(pilot.app)
-        assert [file.path for file in diff(pilot).content.diff.files] == [b"parse.py"]
+        content = diff(pilot).content
+        assert content is not None
+        assert [file.path for file in content.diff.files] == [b"parse.py"]
         await press(pilot, "q", "space", "d")
         assert pilot.app.screen is main(pilot.app)
 
@@ -76,6 +78,7 @@ async def test_views_turn_and_the_cursor_keeps_its_line(store: Store) -> None:
     async with running(store, (160, 50)) as pilot:
         await press(pilot, "K", "d", "J", "J", "j", "j", "j")
         pane = diff(pilot).pane
+        assert pane.content is not None
         line = pane.content.text(pane.row_at(pane.cursor))
         assert "│" not in frame(pilot.app).split("\n")[20][43:]
         await press(pilot, "s")

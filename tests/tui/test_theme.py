@@ -7,8 +7,11 @@ import locale
 import pytest
 from forkpoint.store.api import Store
 from forkpoint.tui.theme import INKS, PLAIN, Signs, signs_for, themes
+from textual.color import Color
 
 from tests.builders.app import a_parser, frame, press, running
+
+BLACK = Color(0, 0, 0)
 
 
 def test_plain_signs_are_used_where_others_cannot_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +44,7 @@ async def test_without_colours_the_same_signs_tell_everything(tmp_path, monkeypa
         await press(pilot, "K")
         assert frame(pilot.app) == with_colours
         strips = pilot.app.screen._compositor.render_strips()
-        painted = [segment.style for strip in strips for segment in strip.apply_filter(pilot.app._filters[-1], None)]
+        painted = [segment.style for strip in strips for segment in strip.apply_filter(pilot.app._filters[-1], BLACK)]
         greys = [style.color.get_truecolor() for style in painted if style and style.color]
         assert all(grey.red == grey.green == grey.blue for grey in greys)
 

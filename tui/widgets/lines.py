@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.binding import Binding
 from textual.cache import LRUCache
 from textual.events import Click, Focus, Resize
-from textual.geometry import Region, Size, clamp
+from textual.geometry import Offset, Region, Size, clamp
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -231,7 +231,7 @@ class Lines(ScrollView, can_focus=True):
         self.show_line(new)
         if self.has_cursor and self.has_focus:
             # The terminal's own cursor goes along, for those who are read the screen.
-            self.app.cursor_position = self.region.offset + (0, new - self.scroll_offset.y)
+            self.app.cursor_position = self.region.offset + Offset(0, new - self.scroll_offset.y)
         self.post_message(self.Moved(self, new))
 
     def show_line(self, at: int) -> None:
