@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .errors import UnknownId, UsageError
 from .model import Entry, Point, SessionTree, Side, Target
@@ -85,6 +85,21 @@ def prompt_of(workspace: Workspace, entry: Entry) -> str:
     info = next(info for info in workspace.known_sessions() if entry.session in info.ids)
     blocks = agents.get(info.agent).blocks(entry, workspace.open_file)
     return "\n".join(block.text for block in blocks if block.kind == "text")
+
+
+def moved_on(goal: Goal, last: str) -> Goal:
+    """The goal when the conversation ends with another entry than the one that was chosen: a later call of a batch."""
+    by_id = {entry.id: entry for entry in goal.built.entries}
+    ends = path_to(by_id, last)
+    if goal.point is None or goal.side != "after" or goal.entry not in ends:
+        return goal
+    carried = frozenset(ends)
+    later = [
+        point
+        for point in goal.built.points
+        if point.entry in carried and point.reason == "tool" and point.side == "after"
+    ]
+    return replace(goal, point=max([goal.point, *later], key=lambda point: point.time))
 
 
 def leaving(goal: Goal) -> list[Entry]:

@@ -13,7 +13,7 @@ from .capture import Wanted
 from .errors import Refused, UsageError
 from .forking import ForkPlan
 from .git.compare import Nodes, merge
-from .goal import Goal, leaving
+from .goal import Goal, leaving, moved_on
 from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
 from .operations import Record
 from .restore import apply, journal
@@ -65,11 +65,15 @@ def plan(
     if scope in ("conversation", "both") and not goal.talks:
         raise UsageError("this checkpoint belongs to no conversation", todo="restore its files: --files")
     files, found = None, NOTHING
+    asked, fork = goal, forking.plan(workspace, goal) if scope in ("conversation", "both") else None
     if scope in ("files", "both"):
+        if fork is not None:
+            # A fork carries calls that ran in parallel whole, so the files are those of their common end as well.
+            goal = moved_on(goal, fork.fork.last)
         goal.need_point()
         files = _files(workspace, goal)
+        _refuse_unknown(files, paths, workspace.root)
         found = _paths(workspace, goal, files, everything, paths, choices)
-    fork = forking.plan(workspace, goal) if scope in ("conversation", "both") else None
     inventory = Inventory(
         target=goal.target(),
         scope=scope,
@@ -80,7 +84,7 @@ def plan(
         discarded=_discarded(goal, found, scope),
         live=live.at_work(workspace),
         uncaptured=len(files.then.uncaptured or ()) if files else 0,
-        note=_note(goal, scope, fork),
+        note=_note(asked, goal, scope, fork),
         failed=found.failed,
     )
     return RestorePlan(goal, inventory, found, files.then if files else None, fork)
@@ -90,6 +94,19 @@ def _files(workspace: Workspace, goal: Goal) -> Files:
     then = workspace.side(goal.need_point(), goal.built)
     now = workspace.now()
     return Files(then, now, differences(then.state, coverage(then), now.state, coverage(now)))
+
+
+def _refuse_unknown(files: Files, paths: Sequence[bytes], root: str) -> None:
+    """Raises UsageError for a path that was named but is nowhere: not then, not now, not even ignored."""
+    for path in paths:
+        wanted = path.rstrip(b"/")
+        there = wanted in (b"", b".") or os.path.lexists(os.path.join(os.fsencode(root), wanted))
+        if not there and not any(chosen(found, [wanted]) for found in (*files.then.state, *files.now.state)):
+            raise UsageError(
+                "there is no such path, neither in the checkpoint nor now",
+                path=os.fsdecode(wanted),
+                todo="paths are relative to the project's top folder",
+            )
 
 
 def coverage(side: Side) -> Coverage:
@@ -172,9 +189,11 @@ def _discarded(goal: Goal, found: Plan, scope: Scope) -> Discarded:
     )
 
 
-def _note(goal: Goal, scope: Scope, fork: ForkPlan | None) -> str:
+def _note(asked: Goal, goal: Goal, scope: Scope, fork: ForkPlan | None) -> str:
     notes: list[str] = []
     point = goal.point
+    if point is not asked.point:
+        notes.append("Files as of the end of the calls that ran in parallel.")
     if scope in ("files", "both") and point is not None:
         if not point.complete:
             notes.append(f"Recorded by the agent, knows {point.known} files; what the shell did is not known here.")

@@ -20,6 +20,7 @@ from forkpoint.store.errors import (
 )
 from forkpoint.store.model import PathChange, Point, SessionTree
 
+from ..builders.claude import Job
 from ..builders.folders import Link, git, make, repository, seen
 from ..builders.recorded import Recorded
 
@@ -248,6 +249,41 @@ def test_only_chosen_paths_go_back(project: Path) -> None:
     store.restore(store.plan_restore(target, "files", paths=[b"todelete.txt"]))
     assert (project / "todelete.txt").exists()
     assert (project / "page.html").exists()
+
+
+def test_a_path_that_is_nowhere_is_a_mistake(project: Path) -> None:
+    agent = session(project)
+    make(project, {"noise.log": "ignored\n"})
+    store = agent.store()
+    point = point_before(store.tree(), "Add a page").id
+    with pytest.raises(UsageError, match="no such path"):
+        store.plan_restore(point, "files", paths=[b"app.pi"])
+    for path in (b"todelete.txt", b"build", b"build/out/", b"noise.log", b"", b"."):
+        store.plan_restore(point, "files", paths=[path])
+
+
+def test_files_and_conversation_go_to_one_moment_where_calls_ran_in_parallel(project: Path) -> None:
+    agent = Recorded(project)
+    agent.starts()
+    agent.asked("Make both")
+    shell = {"tool_name": "Bash", "tool_input": {"command": "make"}}
+    for call in ("slow", "quick"):
+        agent.tell("PreToolUse", tool_use_id=call, **shell)
+    for call in ("quick", "slow"):
+        make(project, {call: "made\n"})
+        agent.tell("PostToolUse", tool_use_id=call, **shell)
+    batch = agent.session.parallel(Job("Bash", {"command": "1"}), Job("Bash", {"command": "2"}), order=[1, 0])
+    for made, call in zip(batch, ("slow", "quick"), strict=True):
+        agent.renames(made, call)
+    agent.stops()
+    agent.asked("Go on")
+    agent.writes("later", "later\n")
+    store = agent.store()
+    quick = next(point for point in store.tree().points if point.reason == "tool")
+    both = store.plan_restore(quick.id, "both").inventory
+    assert list(paths(both.restored)) == [b"later"]
+    assert both.note == "Files as of the end of the calls that ran in parallel."
+    assert list(paths(store.plan_restore(quick.id, "files").inventory.restored)) == [b"later", b"slow"]
 
 
 def test_an_ignored_path_is_left_alone_in_both_directions(project: Path) -> None:
