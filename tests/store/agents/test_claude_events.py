@@ -16,12 +16,12 @@ PROMPT = "1d39f059-02d8-4928-870d-f754c5ec2970"
 COMMON = {
     "session_id": SESSION,
     "transcript_path": f"/home/p/.claude/projects/-work-shop/{SESSION}.jsonl",
-    "cwd": "/work/shop/src",
+    "cwd": "/projects/shop/src",
     "prompt_id": PROMPT,
     "permission_mode": "default",
     "effort": {"level": "medium"},
 }
-ENV = {"CLAUDE_PROJECT_DIR": "/work/shop", "CLAUDE_PID": "4711"}
+ENV = {"CLAUDE_PROJECT_DIR": "/projects/shop", "CLAUDE_PID": "4711"}
 
 
 def event(name: str, env: dict[str, str] | None = None, **fields: Any) -> HookEvent:
@@ -38,20 +38,20 @@ def test_a_tool_call_tells_who_where_and_what() -> None:
         "PreToolUse",
         tool_name="Edit",
         tool_use_id="toolu_1",
-        tool_input={"file_path": "/work/shop/src/pay.py", "old_string": "a", "new_string": "b"},
+        tool_input={"file_path": "/projects/shop/src/pay.py", "old_string": "a", "new_string": "b"},
     )
     assert told == HookEvent(
         agent="claude",
         name="PreToolUse",
         session=SESSION,
         transcript=f"/home/p/.claude/projects/-work-shop/{SESSION}.jsonl",
-        folder="/work/shop",
-        cwd="/work/shop/src",
+        folder="/projects/shop",
+        cwd="/projects/shop/src",
         prompt=PROMPT,
         call="toolu_1",
         tool="Edit",
         text="Edit pay.py",
-        named=("/work/shop/src/pay.py",),
+        named=("/projects/shop/src/pay.py",),
         pid=4711,
     )
 
@@ -62,7 +62,7 @@ def test_a_prompt_is_named_by_its_first_line_with_control_characters_shown() -> 
 
 def test_the_root_is_where_the_session_started_whatever_the_shell_did() -> None:
     told = event("PostToolUse", cwd="/somewhere/else")
-    assert (told.folder, told.cwd) == ("/work/shop", "/somewhere/else")
+    assert (told.folder, told.cwd) == ("/projects/shop", "/somewhere/else")
     assert event("PostToolUse", env={}).folder == ""
 
 
