@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..store.model import Block, Diff, Entry, Point
 from ..store.text import clean, path_text
 from .inventory import TITLES
-from .outline import Outline, Row
+from .outline import Outline
+from .rows import Row
 from .theme import Signs
 from .widgets.difftext import LETTERS, file_name, file_notes
 from .widgets.lines import Span, clip, spans_length

@@ -8,80 +8,16 @@ in time where it happened. The line that the conversation goes on from is never 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import replace
 
 from ..store.model import Branch, Entry, Operation, Point, SessionTree
+from .rows import Row, RowKind
 
-RowKind = Literal["prompt", "summary", "entry", "point", "operation", "branch"]
 MARKS_ONLY = frozenset({"label", "pin", "unpin"})
 """Operations that show as a mark of their row and have no row."""
 OF_A_PERSON = frozenset({"manual", "guard"})
 """Reasons of checkpoints that have a row of their own."""
-
-
-@dataclass(slots=True)
-class Row:
-    """One line of the tree."""
-
-    key: str
-    """Stays the same while the tree grows: what folding and the cursor remember."""
-    kind: RowKind
-    depth: int
-    """How many branches it stands inside of."""
-    inset: int
-    """How far it stands inside its turn and its sub-agents."""
-    text: str
-    time: int
-    active: bool
-    """On the line that the conversation goes on from."""
-    parent: int
-    """Index of the row that it folds into, or -1."""
-    end: int = 0
-    """Index after its last row inside."""
-    entry: Entry | None = None
-    result: Entry | None = None
-    """What a tool call brought back."""
-    points: list[Point] = field(default_factory=list[Point])
-    """Checkpoints of this very row, the newest last."""
-    moved: list[Point] = field(default_factory=list[Point])
-    """Checkpoints whose differences the row sums up: a turn's, or its own."""
-    operation: Operation | None = None
-    branch: Branch | None = None
-    at: str = ""
-    """The entry at or after which this row stands; "" before the first."""
-
-    @property
-    def heads(self) -> bool:
-        """Begins a turn or a branch."""
-        return self.kind in ("prompt", "summary", "branch")
-
-    @property
-    def error(self) -> bool:
-        return bool((self.entry and self.entry.error) or (self.result and self.result.error))
-
-    @property
-    def point(self) -> Point | None:
-        """The checkpoint that this row is, when it is seen as a moment."""
-        return self.points[-1] if self.points else None
-
-    @property
-    def target(self) -> str:
-        """What this row is called when the engine is asked; "" where it is no moment (an operation)."""
-        if self.kind == "operation":
-            return ""
-        if self.branch is not None:
-            return self.branch.head
-        return self.point.id if self.point else self.entry.id if self.entry else ""
-
-    @property
-    def lines(self) -> tuple[int, int] | None:
-        """Lines that came and went here; None where nothing was counted."""
-        counted = [point for point in self.moved if point.added is not None or point.removed is not None]
-        if not counted:
-            return None
-        return sum(point.added or 0 for point in counted), sum(point.removed or 0 for point in counted)
 
 
 Loose = Point | Operation | Branch | str
@@ -447,43 +383,3 @@ def point_words(point: Point) -> str:
         "import": "recorded by the agent",
     }
     return words.get(point.reason, f"checkpoint ({point.reason})")
-
-
-# Which rows are shown
-
-
-FILTERS: dict[str, Callable[[Row], bool]] = {
-    "all": lambda row: True,
-    "prompts": lambda row: row.heads,
-    "changes": lambda row: row.kind != "branch" and bool(row.moved) and row.lines != (0, 0),
-    "checkpoints": lambda row: bool(row.points),
-    "labelled": lambda row: any(point.label or point.pinned for point in row.points),
-}
-
-
-def unfolded_rows(rows: list[Row], opened: set[str]) -> list[int]:
-    """Indices of the rows that show when only these row keys are unfolded."""
-    shown: list[int] = []
-    at = 0
-    while at < len(rows):
-        shown.append(at)
-        row = rows[at]
-        at = row.end if row.end > at + 1 and row.key not in opened else at + 1
-    return shown
-
-
-def filtered_rows(rows: list[Row], wanted: Callable[[Row], bool], closed: set[str]) -> list[int]:
-    """Indices of the wanted rows and of those that they stand in, but for what is inside of the closed ones."""
-    keep = bytearray(len(rows))
-    for at, row in enumerate(rows):
-        if wanted(row):
-            while at >= 0 and not keep[at]:
-                keep[at] = 1
-                at = rows[at].parent
-    shown: list[int] = []
-    at = 0
-    while at < len(rows):
-        if keep[at]:
-            shown.append(at)
-        at = rows[at].end if keep[at] and rows[at].key in closed else at + 1
-    return shown

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from forkpoint.store.model import Entry
-from forkpoint.tui.outline import FILTERS, Outline, Row, filtered_rows, unfolded_rows
+from forkpoint.tui.outline import Outline
+from forkpoint.tui.rows import FILTERS, Row, filtered_rows, unfolded_rows
 
 from tests.builders.tree import Conversation, headers_session, long_session
 

@@ -11,7 +11,7 @@ from ...store.model import ForkResult, Operation, Point, RestoreResult
 from ...store.text import path_text
 from .. import detail
 from ..messages import Progress
-from ..outline import Row
+from ..rows import Row
 from ..words import count, listing, moment, one_line
 from .page import Page
 

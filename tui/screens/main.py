@@ -18,15 +18,16 @@ from ...store.model import Diff, Point
 from .. import detail
 from ..actions import Where
 from ..messages import TreeRead
-from ..outline import Outline, Row
+from ..outline import Outline
+from ..rows import Row
 from ..widgets.bars import Bar, KeyBar, Notice
 from ..widgets.choices import Told
 from ..widgets.diffpane import DiffPane
 from ..widgets.difftext import DiffText
-from ..widgets.lines import Lines, Span, bindings
+from ..widgets.lines import Lines, bindings
 from ..widgets.sheet import Paragraph, Sheet, text
 from ..widgets.timeline import Timeline
-from ..words import count, duration, one_line, size
+from . import headline
 from .page import in_words
 from .welcome import Welcome
 
@@ -40,8 +41,6 @@ REST = 0.06
 AGES = 20.0
 """Seconds between two looks at the clock."""
 KEPT_DIFFS = 24
-TABS = ("conversation", "files", "facts")
-TAB_KEYS = {"conversation": "1", "files": "2", "facts": "4"}
 
 
 class MainScreen(Welcome):
@@ -56,13 +55,11 @@ class MainScreen(Welcome):
         self.session = session
         """What is shown: the beginning of a session's id; None for the newest."""
         self.status: Status | None = None
-        self.tab = "conversation"
         self._token = ""
         self._reading = False
         self._polling = False
         self._diffs: OrderedDict[tuple[str, str], DiffText] = OrderedDict()
         self._go_when_read = ""
-        self._asking = ""
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
@@ -84,7 +81,7 @@ class MainScreen(Welcome):
         super().begin()
         self.query_one("#strip").can_focus = False
         self.query_one("#header", Bar).show([("Reading …", "muted")])
-        self._show_tabs()
+        self.show_tabs()
         self.read_tree()
         self.set_interval(POLL, self._follow)
         self.set_interval(AGES, self._tick)
@@ -123,8 +120,8 @@ class MainScreen(Welcome):
         first = self._token == ""
         self._token, self.status = message.token, message.status
         self.timeline.fill(message.outline)
-        self._show_header()
-        self._show_status()
+        self.show_header()
+        self.show_status()
         self.show_keys()
         if self._go_when_read:
             self.go_to_name(self._go_when_read)
@@ -156,7 +153,7 @@ class MainScreen(Welcome):
 
     def _tick(self) -> None:
         self.timeline.repaint()
-        self._show_header()
+        self.show_header()
 
     def open_session(self, session: str | None, go_to: str = "") -> None:
         """Shows another session, and in it a row."""
@@ -181,7 +178,7 @@ class MainScreen(Welcome):
     def on_lines_moved(self, message: Lines.Moved) -> None:
         if message.lines is self.timeline:
             self.look()
-            self._show_status()
+            self.show_status()
 
     @work(exclusive=True, group="look")
     async def look(self) -> None:
@@ -243,283 +240,20 @@ class MainScreen(Welcome):
 
     # Bars
 
-    def _show_header(self) -> None:
-        outline = self.timeline.outline
+    def show_header(self) -> None:
+        outline, signs = self.timeline.outline, self.app.signs
         if outline is None:
             return
-        info, signs = outline.tree.info, self.app.signs
-        prompts = sum(1 for row in outline.rows if row.kind == "prompt")
-        title = one_line(info.title) or "No session yet"
-        folder = home_relative(info.cwd or self.app.store.root)
-        whole = sum(1 for point in outline.tree.points if point.complete)
-        partial = len(outline.tree.points) - whole
-        counted = f"{whole} {signs.checkpoint}" + (f" {partial} {signs.partial}" if partial else "")
-        is_talk = info.id != "files"
-        facts = ["", folder, counted]
-        if is_talk:
-            facts = [one_line(info.agent), folder, f"{count(prompts, 'prompt')}, {counted}"]
-        if len(title) + sum(len(fact) + 3 for fact in facts) > self.size.width:
-            facts[1] = f"{signs.more}/{folder.rpartition('/')[2]}"
-        told = f" {signs.dot} ".join(fact for fact in facts if fact)
-        left: list[Span] = [(title, "strong"), (f"  {told}", "muted")]
-        right: list[Span] = []
-        if self.timeline.filter != "all":
-            right.append((f"only {self.timeline.filter}  ", "attention"))
-        right += self._live_spans()
-        self.query_one("#header", Bar).show(left, right)
+        only = [(f"only {self.timeline.filter}  ", "attention")] if self.timeline.filter != "all" else []
+        live = headline.at_work(self.status.live if self.status else (), signs, self.app.now())
+        told = headline.header(outline, self.app.store.root, signs, self.size.width)
+        self.query_one("#header", Bar).show(told, [*only, *live])
 
-    def _live_spans(self) -> list[Span]:
-        live = list(self.status.live) if self.status else []
-        if not live:
-            return []
-        since = duration(self.app.now() - live[0].doing_since)
-        doing = f"{one_line(live[0].doing)}, {since}" if live[0].doing else "open"
-        more = f", {len(live) - 1} more" if len(live) > 1 else ""
-        return [(f"{self.app.signs.checkpoint} {one_line(live[0].agent)} is here: {doing}{more}", "attention")]
+    def show_status(self) -> None:
+        outline, signs = self.timeline.outline, self.app.signs
+        if outline is not None and self.status is not None:
+            told = headline.recording(outline, self.status, signs)
+            self.query_one("#status", Bar).show(told, headline.looked_for(self.timeline, signs))
 
-    def _show_status(self) -> None:
-        outline, status, signs = self.timeline.outline, self.status, self.app.signs
-        if outline is None or status is None:
-            return
-        left: list[Span] = []
-        if status.recording:
-            left += [(f"{signs.checkpoint} ", "added"), (f"recording {' '.join(status.agents)}", "text")]
-        else:
-            left.append((f"{signs.idle} not recording", "attention"))
-        stored = f", {size(status.bytes)}" if status.bytes else ""
-        left.append((f" {signs.dot} {count(status.checkpoints, 'checkpoint')}{stored}", "muted"))
-        branch = next((branch.name for branch in outline.tree.branches if branch.state == "active"), "")
-        if branch:
-            left.append((f" {signs.dot} branch {one_line(branch)}", "muted"))
-        if not status.recording:
-            left.append((f" {signs.dot} {one_line(status.why)}", "muted"))
-        right: list[Span] = []
-        if self.timeline.needle:
-            number = f"{self.timeline.hit_number} of " if self.timeline.hit_number else ""
-            right.append((f"/{self.timeline.needle}  {number}{count(len(self.timeline.hits), 'hit')}", "muted"))
-        if self.timeline.marked:
-            right.append((f"  {signs.mark} marked", "muted"))
-        if self.timeline.unseen:
-            right.append((f"  {self.timeline.unseen} new below, G goes there", "attention"))
-        self.query_one("#status", Bar).show(left, right)
-
-    def _show_tabs(self) -> None:
-        spans: list[Span] = []
-        for tab in TABS:
-            ground = " row-idle" if tab == self.tab else ""
-            ink = "strong" if tab == self.tab else "muted"
-            spans += [(f" {TAB_KEYS[tab]}", f"key{ground}"), (f" {tab.capitalize()} ", f"{ink}{ground}"), (" ", "text")]
-        self.query_one("#tabs", Bar).show(spans)
-
-    # Keys that look and move
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "record":
-            return self.status is not None and not self.status.recording
-        if action == "recover":
-            return bool(self.status and self.status.interrupted)
-        if action in ("next_hit", "previous_hit"):
-            return bool(self.timeline.needle) if self.is_mounted else False
-        return True
-
-    def _seek(self, by: int, wanted: str) -> None:
-        tests = {
-            "prompt": lambda row: row.kind == "prompt",
-            "checkpoint": lambda row: bool(row.points),
-            "fork": lambda row: row.kind == "branch",
-        }
-        far = wanted == "checkpoint" and self.timeline.filter == "all"
-        seek = self.timeline.seek_anywhere if far else self.timeline.seek
-        if not seek(by, tests[wanted]):
-            self.notice.say(f"No {wanted} {'below' if by > 0 else 'above'}.")
-
-    def action_next_prompt(self) -> None:
-        self._seek(1, "prompt")
-
-    def action_previous_prompt(self) -> None:
-        self._seek(-1, "prompt")
-
-    def action_next_checkpoint(self) -> None:
-        self._seek(1, "checkpoint")
-
-    def action_previous_checkpoint(self) -> None:
-        self._seek(-1, "checkpoint")
-
-    def action_next_fork(self) -> None:
-        self._seek(1, "fork")
-
-    def action_previous_fork(self) -> None:
-        self._seek(-1, "fork")
-
-    def action_here(self) -> None:
-        if not self.timeline.go_here():
-            self.notice.say("Where files and talk are is not known here.")
-
-    def action_fold(self) -> None:
-        self.timeline.fold()
-
-    def action_unfold(self) -> None:
-        self.timeline.unfold()
-
-    def action_fold_all(self) -> None:
-        self.timeline.fold_all(False)
-
-    def action_unfold_all(self) -> None:
-        self.timeline.fold_all(True)
-
-    def action_enter(self) -> None:
-        row = self.timeline.row
-        if row is not None and self.timeline.folds(row) and not self.timeline.is_open(row):
-            self.timeline.unfold()
-        else:
-            self.open_detail()
-
-    def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        if message.lines is self.timeline:
-            self.action_enter()
-
-    def open_detail(self) -> None:
-        """The detail pane takes the keys; where there is room for the tree only, it takes its place."""
-        self.add_class("-detail")
-        self.query_one("#detail").focus()
-
-    def action_filter(self) -> None:
-        name = self.timeline.next_filter()
-        self._show_header()
-        self.notice.say("Everything is shown." if name == "all" else f"Shown: {name}, and what they stand in.")
-
-    def action_clock(self) -> None:
-        self.timeline.clocks = not self.timeline.clocks
-        self.timeline.repaint()
-
-    def action_mark(self) -> None:
-        row = self.timeline.row
-        if row is not None and row.target:
-            self.timeline.marked = "" if self.timeline.marked == row.key else row.key
-            self.timeline.repaint()
-            self._show_status()
-
-    def _show_tab(self, tab: str) -> None:
-        self.tab = tab
-        self._show_tabs()
-        self.look()
-        if self.has_class("-narrow"):
-            self.open_detail()
-
-    def action_show_conversation(self) -> None:
-        self._show_tab("conversation")
-
-    def action_show_files(self) -> None:
-        self._show_tab("files")
-
-    def action_show_facts(self) -> None:
-        self._show_tab("facts")
-
-    def action_next_pane(self) -> None:
-        panes = [pane for pane in ("#tree", "#detail", "#preview") if self.query_one(pane).is_on_screen]
-        if self.has_class("-narrow"):
-            panes = ["#tree", "#detail"]
-        focused = f"#{self.focused.id}" if self.focused else ""
-        chosen = panes[(panes.index(focused) + 1) % len(panes)] if focused in panes else panes[0]
-        self.set_class(chosen == "#detail", "-detail")
-        self.query_one(chosen).focus()
-
-    def action_clear(self) -> None:
-        """One thing after the other: notice, detail, search, filter, mark."""
-        if self.notice.hush():
-            return
-        if self.focused is not self.timeline:
-            self.remove_class("-detail")
-            self.timeline.focus()
-        elif self.timeline.needle:
-            self.timeline.search("")
-            self._show_status()
-        elif self.timeline.filter != "all":
-            self.timeline.filter = "labelled"
-            self.timeline.next_filter()
-            self._show_header()
-        elif self.timeline.marked:
-            self.timeline.marked = ""
-            self.timeline.repaint()
-            self._show_status()
-
-    # The line: search, and going to a name
-
-    def _open_line(self, kind: str, hint: str, value: str = "") -> None:
-        line = self.query_one("#line", Input)
-        self._asking = kind
-        line.value = value
-        line.placeholder = hint
-        line.add_class("-on")
-        line.focus()
-
-    def _close_line(self) -> None:
-        self.query_one("#line").remove_class("-on")
-        self._asking = ""
-        self.timeline.focus()
-
-    def action_search(self) -> None:
-        self._open_line("search", "search the tree")
-
-    def action_go_to(self) -> None:
-        self._open_line("go", "id, label, branch or time (@14:30, @yesterday)")
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        if self._asking == "search":
-            self.timeline.search(event.value)
-            self._show_status()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        asking, value = self._asking, event.value.strip()
-        self._close_line()
-        if asking == "search":
-            if value and not self.timeline.next_hit(1, stay=True):
-                self.notice.say(f"Nothing holds “{value}”.")
-            self.show_keys()
-            self._show_status()
-        elif value:
-            self._resolve(value)
-
-    def on_key(self, event: object) -> None:
-        if getattr(event, "key", "") == "escape" and self._asking:
-            if self._asking == "search":
-                self.timeline.search("")
-                self._show_status()
-            self._close_line()
-            event.stop()  # type: ignore[attr-defined]
-            event.prevent_default()  # type: ignore[attr-defined]
-
-    @work(exclusive=True, group="resolve")
-    async def _resolve(self, name: str) -> None:
-        try:
-            found = await self.ask(lambda store: store.resolve(name))
-        except ForkpointError as error:
-            self.failed(error)
-            return
-        target = found.point or found.entry or ""
-        if not target:
-            self.action_here()
-        elif not self.go_to_name(target):
-            self.open_session(found.session, target)
-
-    def _hit(self, by: int) -> None:
-        self.timeline.next_hit(by)
-        self._show_status()
-
-    def action_next_hit(self) -> None:
-        self._hit(1)
-
-    def action_previous_hit(self) -> None:
-        self._hit(-1)
-
-    def action_quit_app(self) -> None:
-        self.app.exit()
-
-
-def home_relative(folder: str) -> str:
-    """A folder as people write it."""
-    from pathlib import Path
-
-    home = str(Path.home())
-    shown = "~" + folder[len(home) :] if folder == home or folder.startswith(home + "/") else folder
-    return one_line(shown)
+    def show_tabs(self) -> None:
+        self.query_one("#tabs", Bar).show(headline.tabs(self.tab))

@@ -10,8 +10,8 @@ from ...store.errors import ForkpointError
 from ...store.model import Operation
 from ..widgets.listing import Column, Item
 from ..words import day, moment, one_line
+from .headline import home_relative
 from .lists import ListScreen
-from .main import home_relative
 
 
 class OperationsScreen(ListScreen):

@@ -10,8 +10,8 @@ from ...store.errors import ForkpointError
 from ..outline import Outline
 from ..widgets.listing import Column, Item
 from ..words import clock, day, long_age, one_line, signed, size
+from .headline import home_relative
 from .lists import ListScreen
-from .main import home_relative
 
 if TYPE_CHECKING:
     from ...store.api import Store

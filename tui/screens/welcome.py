@@ -11,7 +11,7 @@ from ...store.errors import ForkpointError
 from ..widgets.choices import Told
 from ..widgets.sheet import Paragraph, text
 from ..words import count
-from .acting import Acting
+from .moving import Moving
 
 if TYPE_CHECKING:
     from ...store.api import Store
@@ -32,7 +32,7 @@ class Found:
     """How many files have earlier states in the agent's own copies."""
 
 
-class Welcome(Acting):
+class Welcome(Moving):
     """Greets where no checkpoint is stored yet."""
 
     @property

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rich.cells import cell_len
-
-from ..outline import FILTERS, Outline, Row, filtered_rows, unfolded_rows
-from ..words import age, clock, count, one_line, short
-from .lines import Lines, Span, clip
-
-GUIDES = 12
-"""Levels of branches that are drawn; deeper ones stand at the last."""
-NARROWEST_COLUMNS = 42
-"""Cells of the pane below which the columns of lines are left out."""
+from ..outline import Outline
+from ..rows import FILTERS, Row, filtered_rows, unfolded_rows
+from ..words import count
+from .lines import Lines, Span
+from .rowpaint import Look, State, line_columns, row_spans
 
 
 class Timeline(Lines):
@@ -286,131 +281,17 @@ class Timeline(Lines):
 
     def spans(self, at: int, width: int) -> tuple[Sequence[Span], str]:
         row = self.rows[self.shown[at]]
-        tail = self._tail(row, at, width)
-        room = width - 1 - sum(cell_len(text) for text, _ in tail)
-        lead = self._lead(row)
-        body = self._fit(lead, self._body(row), room)
-        return [*body, (" ", "text"), *tail], ""
+        look = Look(self.signs, self.app.now(), self.clocks, self._columns, self.needle, width)
+        folds = self.folds(row)
+        state = State(
+            folds=folds,
+            is_open=folds and self.is_open(row),
+            entries=self._entries_in(row) if row.kind == "branch" else 0,
+            here=self._here.get(at, ""),
+            marked=row.key == self.marked,
+        )
+        return row_spans(row, state, look), ""
 
-    def _lead(self, row: Row) -> list[Span]:
-        signs = self.signs
-        depth = min(row.depth, GUIDES)
-        guides = f"{signs.line} " * depth
-        if row.kind == "branch":
-            guides = guides[: -len(f"{signs.line} ")] + signs.branch
-        fold = "  "
-        if self.folds(row):
-            fold = f"{signs.unfolded if self.is_open(row) else signs.folded} "
-        return [(guides, "faint"), (fold, "muted"), ("  " * row.inset, "text")]
-
-    def _body(self, row: Row) -> list[Span]:
-        """The words of a row, with its number, chips and what went wrong."""
-        signs = self.signs
-        live = row.active
-        text = one_line(row.text)
-        if row.kind == "branch" and row.branch is not None:
-            inside = self.outline.index[row.key] if self.outline else 0
-            entries = sum(1 for inner in self.rows[inside + 1 : row.end] if inner.entry)
-            name = (
-                [(clip(one_line(row.branch.name), 24, signs.more), "chip"), ("  ", "text")] if row.branch.name else []
-            )
-            state = row.branch.state if row.branch.state != "active" else "left"
-            return [*name, (text, "muted"), (f"  {state}, {count(entries, 'entry', 'entries')}", "faint")]
-        if row.kind == "prompt":
-            number = row.entry.turn if row.entry else 0
-            ink = "strong" if live else "muted"
-            return [(f"{number}  ", ink), *self._found(text, ink), *self._chips(row)]
-        if row.kind == "operation":
-            sign = signs.fork if row.operation and row.operation.kind == "fork" else signs.back
-            return [(f"{sign} ", "muted"), *self._found(text, "muted")]
-        ink = "text" if live else "muted"
-        if row.kind == "summary" or row.kind == "point":
-            ink = "muted"
-        if row.entry and row.entry.flavour == "thinking":
-            ink = "muted"
-        return [*self._found(text, ink), *self._wrong(row), *self._chips(row)]
-
-    def _found(self, text: str, ink: str) -> list[Span]:
-        """The text with what is searched for made to stand out."""
-        needle = self.needle
-        if not needle:
-            return [(text, ink)]
-        spans: list[Span] = []
-        searched = text.lower() if needle.islower() else text
-        at = 0
-        while len(searched) == len(text) and (found := searched.find(needle, at)) >= 0:
-            spans += [(text[at:found], ink), (text[found : found + len(needle)], "hit")]
-            at = found + len(needle)
-        return [*spans, (text[at:], ink)]
-
-    def _wrong(self, row: Row) -> list[Span]:
-        if not row.error:
-            return []
-        told = one_line(row.result.text) if row.result and row.result.error else ""
-        return [(f"  {self.signs.error} {told}".rstrip(), "attention")]
-
-    def _chips(self, row: Row) -> list[Span]:
-        points = row.points if self.is_open(row) or not self.folds(row) else [*row.points, *row.moved]
-        names = {point.label: point.pinned for point in points if point.label}
-        chips: list[Span] = [(f" [{one_line(label)}]", "chip") for label in names]
-        if any(point.pinned for point in points):
-            chips.append((f" {self.signs.pin}", "chip"))
-        return chips
-
-    def _fit(self, lead: list[Span], body: list[Span], room: int) -> list[Span]:
-        """Lead and body in exactly this room; what is too long is cut in its longest piece."""
-        room = max(room - sum(cell_len(text) for text, _ in lead), 4)
-        over = sum(cell_len(text) for text, _ in body) - room
-        if over > 0:
-            longest = max(range(len(body)), key=lambda at: cell_len(body[at][0]))
-            text, ink = body[longest]
-            body[longest] = (clip(text, max(cell_len(text) - over, 8), self.signs.more), ink)
-        fitted: list[Span] = []
-        for text, ink in body:
-            cut = clip(text, room, self.signs.more)
-            fitted.append((cut, ink))
-            room -= cell_len(cut)
-            if room <= 0:
-                break
-        return [*lead, *fitted, (" " * max(room, 0), "text")]
-
-    def _tail(self, row: Row, at: int, width: int) -> list[Span]:
-        """The columns at the right: where we are, lines, checkpoint, time."""
-        tail: list[Span] = []
-        if row.key == self.marked:
-            tail.append((f"{self.signs.mark} mark  ", "here"))
-        if at in self._here:
-            tail.append((f"{self.signs.here} {self._here[at]}  ", "here"))
-        if width >= NARROWEST_COLUMNS and (row.lines or not tail):
-            tail += self._line_columns(row)
-        tail.append((f" {self._sign(row)} ", "text" if row.active else "muted"))
-        now = self.app.now()
-        when = clock(row.time, now) if self.clocks else age(row.time, now)
-        tail.append((f"{when:>{6 if self.clocks else 3}} ", "muted"))
-        return tail
-
-    def _line_columns(self, row: Row) -> list[Span]:
-        added, removed = row.lines or (0, 0)
-        came, went = self._columns
-        if not came:
-            return []
-        return [
-            (f"{'+' + short(added) if added else '':>{came}} ", "added" if row.active else "muted"),
-            (f"{self.signs.minus + short(removed) if removed else '':>{went}}", "removed" if row.active else "muted"),
-        ]
-
-    def _sign(self, row: Row) -> str:
-        """Whether the row has a checkpoint, and whether that one knows all files."""
-        points = [*row.points, *row.moved] if self.folds(row) and not self.is_open(row) else row.points
-        if not points:
-            return " "
-        return self.signs.checkpoint if any(point.complete for point in points) else self.signs.partial
-
-
-def line_columns(rows: list[Row]) -> tuple[int, int]:
-    """Cells that the widest "+n" and "−n" of the rows take."""
-    counted = [lines for row in rows if (lines := row.lines)]
-    if not counted:
-        return 0, 0
-    widest = [max(lines[side] for lines in counted) for side in (0, 1)]
-    return len(short(widest[0])) + 1, len(short(widest[1])) + 1
+    def _entries_in(self, row: Row) -> int:
+        at = self.outline.index[row.key] if self.outline else 0
+        return sum(1 for inner in self.rows[at + 1 : row.end] if inner.entry)

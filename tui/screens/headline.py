@@ -1,0 +1,93 @@
+"""What the bars of the main screen say: where one is, how recording stands, and what is looked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..outline import Outline
+from ..theme import Signs
+from ..widgets.lines import Span
+from ..widgets.timeline import Timeline
+from ..words import count, duration, one_line, size
+
+if TYPE_CHECKING:
+    from ...store.api import Status
+    from ...store.model import Live
+
+TABS = {"conversation": "1", "files": "2", "facts": "4"}
+"""What the detail can tell, and the keys."""
+
+
+def home_relative(folder: str) -> str:
+    """A folder as people write it."""
+    from pathlib import Path
+
+    home = str(Path.home())
+    shown = "~" + folder[len(home) :] if folder == home or folder.startswith(home + "/") else folder
+    return one_line(shown)
+
+
+def header(outline: Outline, root: str, signs: Signs, width: int) -> list[Span]:
+    """Title, agent, folder, and how much there is; the folder is shortened first."""
+    info = outline.tree.info
+    title = one_line(info.title) or "No session yet"
+    folder = home_relative(info.cwd or root)
+    whole = sum(1 for point in outline.tree.points if point.complete)
+    partial = len(outline.tree.points) - whole
+    counted = f"{whole} {signs.checkpoint}" + (f" {partial} {signs.partial}" if partial else "")
+    if info.id != "files":
+        prompts = sum(1 for row in outline.rows if row.kind == "prompt")
+        counted = f"{count(prompts, 'prompt')}, {counted}"
+    facts = [one_line(info.agent) if info.id != "files" else "", folder, counted]
+    if len(title) + sum(len(fact) + 3 for fact in facts) > width:
+        facts[1] = f"{signs.more}/{folder.rpartition('/')[2]}"
+    told = f" {signs.dot} ".join(fact for fact in facts if fact)
+    return [(title, "strong"), (f"  {told}", "muted")]
+
+
+def at_work(live: tuple[Live, ...], signs: Signs, now: int) -> list[Span]:
+    """Which agent is here, and what it is doing."""
+    for first in live[:1]:
+        doing = f"{one_line(first.doing)}, {duration(now - first.doing_since)}" if first.doing else "open"
+        more = f", {len(live) - 1} more" if len(live) > 1 else ""
+        return [(f"{signs.checkpoint} {one_line(first.agent)} is here: {doing}{more}", "attention")]
+    return []
+
+
+def recording(outline: Outline, status: Status, signs: Signs) -> list[Span]:
+    """Whether anything is recorded, how much is stored, and on which branch one is."""
+    spans: list[Span] = []
+    if status.recording:
+        spans += [(f"{signs.checkpoint} ", "added"), (f"recording {' '.join(status.agents)}", "text")]
+    else:
+        spans.append((f"{signs.idle} not recording", "attention"))
+    stored = f", {size(status.bytes)}" if status.bytes else ""
+    spans.append((f" {signs.dot} {count(status.checkpoints, 'checkpoint')}{stored}", "muted"))
+    branch = next((branch.name for branch in outline.tree.branches if branch.state == "active"), "")
+    if branch:
+        spans.append((f" {signs.dot} branch {one_line(branch)}", "muted"))
+    if not status.recording:
+        spans.append((f" {signs.dot} {one_line(status.why)}", "muted"))
+    return spans
+
+
+def looked_for(timeline: Timeline, signs: Signs) -> list[Span]:
+    """Hits of a search, a mark, and what came out of sight."""
+    spans: list[Span] = []
+    if timeline.needle:
+        number = f"{timeline.hit_number} of " if timeline.hit_number else ""
+        spans.append((f"/{one_line(timeline.needle)}  {number}{count(len(timeline.hits), 'hit')}", "muted"))
+    if timeline.marked:
+        spans.append((f"  {signs.mark} marked", "muted"))
+    if timeline.unseen:
+        spans.append((f"  {timeline.unseen:,} new below, G goes there", "attention"))
+    return spans
+
+
+def tabs(current: str) -> list[Span]:
+    """The tabs of the detail, the current one set off."""
+    spans: list[Span] = []
+    for tab, key in TABS.items():
+        ground, ink = ("row-idle ", "strong") if tab == current else ("", "muted")
+        spans += [(f" {key}", f"{ground}key"), (f" {tab.capitalize()} ", f"{ground}{ink}"), (" ", "text")]
+    return spans

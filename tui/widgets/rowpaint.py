@@ -1,0 +1,181 @@
+"""How a row of the tree is drawn: from the row and what surrounds it to spans of exactly the pane's width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from ..rows import Row
+from ..theme import Signs
+from ..words import age, clock, count, one_line, short
+from .lines import Span, clip
+
+GUIDES = 12
+"""Levels of branches that are drawn; deeper ones stand at the last."""
+NARROWEST_COLUMNS = 42
+"""Cells of the pane below which the columns of lines are left out."""
+LONGEST_NAME = 24
+"""Cells of a branch's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What all rows of a pane have in common."""
+
+    signs: Signs
+    now: int
+    clocks: bool
+    """Clock times, not ages."""
+    columns: tuple[int, int]
+    """Cells of the columns of lines that came and went; 0 where none were counted."""
+    needle: str
+    """What is searched for."""
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How one row stands now."""
+
+    folds: bool
+    is_open: bool
+    entries: int
+    """Entries inside of a branch."""
+    here: str
+    """What is here: files, talk or both; "" where nothing is."""
+    marked: bool
+
+
+def row_spans(row: Row, state: State, look: Look) -> list[Span]:
+    """The row: guides, words, then the columns at the right."""
+    tail = _tail(row, state, look)
+    room = look.width - 1 - sum(cell_len(text) for text, _ in tail)
+    return [*_fitted(_lead(row, state, look), _body(row, state, look), room, look.signs), (" ", "text"), *tail]
+
+
+def _lead(row: Row, state: State, look: Look) -> list[Span]:
+    signs = look.signs
+    guide = f"{signs.line} "
+    guides = guide * min(row.depth, GUIDES)
+    if row.kind == "branch":
+        guides = guides[: -len(guide)] + signs.branch
+    fold = f"{signs.unfolded if state.is_open else signs.folded} " if state.folds else "  "
+    return [(guides, "faint"), (fold, "muted"), ("  " * row.inset, "text")]
+
+
+def _body(row: Row, state: State, look: Look) -> list[Span]:
+    """The words of a row, with its number, chips and what went wrong."""
+    text = one_line(row.text)
+    if row.branch is not None:
+        return _branch(row, text, state, look)
+    if row.kind == "prompt":
+        ink = "strong" if row.active else "muted"
+        number = row.entry.turn if row.entry else 0
+        return [(f"{number}  ", ink), *_found(text, ink, look.needle), *_chips(row, state, look)]
+    if row.operation is not None:
+        sign = look.signs.fork if row.operation.kind == "fork" else look.signs.back
+        return [(f"{sign} ", "muted"), *_found(text, "muted", look.needle)]
+    quiet = row.kind in ("summary", "point") or (row.entry is not None and row.entry.flavour == "thinking")
+    ink = "text" if row.active and not quiet else "muted"
+    return [*_found(text, ink, look.needle), *_wrong(row, look), *_chips(row, state, look)]
+
+
+def _branch(row: Row, text: str, state: State, look: Look) -> list[Span]:
+    branch = row.branch
+    assert branch is not None
+    name = clip(one_line(branch.name), LONGEST_NAME, look.signs.more)
+    told = branch.state if branch.state != "active" or row.active else "left"
+    return [
+        *([(name, "chip"), ("  ", "text")] if name else []),
+        *_found(text, "muted", look.needle),
+        (f"  {told}, {count(state.entries, 'entry', 'entries')}", "faint"),
+    ]
+
+
+def _found(text: str, ink: str, needle: str) -> list[Span]:
+    """The text with what is searched for made to stand out."""
+    searched = text.lower() if needle.islower() else text
+    if not needle or len(searched) != len(text):
+        return [(text, ink)]
+    spans: list[Span] = []
+    at = 0
+    while (found := searched.find(needle, at)) >= 0:
+        spans += [(text[at:found], ink), (text[found : found + len(needle)], "hit")]
+        at = found + len(needle)
+    return [*spans, (text[at:], ink)]
+
+
+def _wrong(row: Row, look: Look) -> list[Span]:
+    if not row.error:
+        return []
+    told = one_line(row.result.text) if row.result and row.result.error else ""
+    return [(f"  {look.signs.error} {told}".rstrip(), "attention")]
+
+
+def _chips(row: Row, state: State, look: Look) -> list[Span]:
+    """Labels and pins: of a folded row those inside of it too."""
+    points = [*row.points, *row.moved] if state.folds and not state.is_open else row.points
+    labels = dict.fromkeys(point.label for point in points if point.label)
+    chips: list[Span] = [(f" [{one_line(label)}]", "chip") for label in labels]
+    if any(point.pinned for point in points):
+        chips.append((f" {look.signs.pin}", "chip"))
+    return chips
+
+
+def _fitted(lead: list[Span], body: list[Span], room: int, signs: Signs) -> list[Span]:
+    """Lead and body in exactly this room; what is too long is cut in its longest piece."""
+    room = max(room - sum(cell_len(text) for text, _ in lead), 4)
+    over = sum(cell_len(text) for text, _ in body) - room
+    if over > 0:
+        longest = max(range(len(body)), key=lambda at: cell_len(body[at][0]))
+        text, ink = body[longest]
+        body[longest] = (clip(text, max(cell_len(text) - over, 8), signs.more), ink)
+    fitted: list[Span] = []
+    for text, ink in body:
+        cut = clip(text, room, signs.more)
+        fitted.append((cut, ink))
+        room -= cell_len(cut)
+        if room <= 0:
+            break
+    return [*lead, *fitted, (" " * max(room, 0), "text")]
+
+
+def _tail(row: Row, state: State, look: Look) -> list[Span]:
+    """The columns at the right: where we are, lines, checkpoint, time."""
+    tail: list[Span] = [(f"{look.signs.mark} mark  ", "here")] if state.marked else []
+    if state.here:
+        tail.append((f"{look.signs.here} {state.here}  ", "here"))
+    if look.width >= NARROWEST_COLUMNS and (row.lines or not tail):
+        tail += _lines(row, look)
+    tail.append((f" {_sign(row, state, look.signs)} ", "text" if row.active else "muted"))
+    when = clock(row.time, look.now) if look.clocks else age(row.time, look.now)
+    return [*tail, (f"{when:>{6 if look.clocks else 3}} ", "muted")]
+
+
+def _lines(row: Row, look: Look) -> list[Span]:
+    added, removed = row.lines or (0, 0)
+    came, went = look.columns
+    if not came:
+        return []
+    return [
+        (f"{'+' + short(added) if added else '':>{came}} ", "added" if row.active else "muted"),
+        (f"{look.signs.minus + short(removed) if removed else '':>{went}}", "removed" if row.active else "muted"),
+    ]
+
+
+def _sign(row: Row, state: State, signs: Signs) -> str:
+    """Whether the row has a checkpoint, and whether that one knows all files."""
+    points = [*row.points, *row.moved] if state.folds and not state.is_open else row.points
+    if not points:
+        return " "
+    return signs.checkpoint if any(point.complete for point in points) else signs.partial
+
+
+def line_columns(rows: list[Row]) -> tuple[int, int]:
+    """Cells that the widest "+n" and "−n" of the rows take."""
+    counted = [lines for row in rows if (lines := row.lines)]
+    if not counted:
+        return 0, 0
+    widest = [max(lines[side] for lines in counted) for side in (0, 1)]
+    return len(short(widest[0])) + 1, len(short(widest[1])) + 1
