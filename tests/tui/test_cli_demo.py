@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ from forkpoint.store.api import Store
 from forkpoint.store.model import SessionTree
 from forkpoint.tui.demo import PROJECT, build
 
-from tests.builders.cli import Talk, forkpoint, process
+from tests.builders.cli import COMMAND, Talk, forkpoint, process
 
 LEAVES_THE_SCREEN = "\x1b[?1049l"
 MINUTE = 60 * 1_000_000_000
@@ -109,16 +110,10 @@ def test_without_a_terminal_it_prints_the_tree_and_what_to_try(tmp_path: Path) -
 def test_a_kept_demo_can_be_tried_on(tmp_path: Path) -> None:
     answer = process("demo", "--keep", tmp_path / "kept")
     exports = [line for line in answer.lines if line.startswith(("export ", "cd "))]
-    script = "\n".join([*exports, "forkpoint() { " + " ".join(process_words()) + ' "$@"; }', "forkpoint log --json"])
+    script = "\n".join([*exports, "forkpoint() { " + shlex.join(COMMAND) + ' "$@"; }', "forkpoint log --json"])
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert '"Now redesign the payment page' in done.stdout
-
-
-def process_words() -> list[str]:
-    from tests.builders.cli import COMMAND
-
-    return COMMAND
 
 
 def test_a_kept_demo_needs_an_empty_folder(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.builders.cli import Answer, every_file, forkpoint, process, without
+from tests.builders.cli import COMMAND, Answer, every_file, forkpoint, process, without
 
 
 @pytest.fixture
@@ -153,11 +155,8 @@ def test_an_error_as_a_document(project: Path, command: list[str], code: int) ->
 
 
 def test_a_broken_pipe_is_quiet(project: Path) -> None:
-    import subprocess
-    import sys
-
     forkpoint("save")
-    command = f'{sys.executable} -m forkpoint.tui.cli log --json | head -c 1 >/dev/null; echo "${{PIPESTATUS[0]}}"'
+    command = f'{shlex.join(COMMAND)} log --json | head -c 1 >/dev/null; echo "${{PIPESTATUS[0]}}"'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("0\n", "")
 
