@@ -17,7 +17,7 @@ from .goal import Goal, leaving, moved_on
 from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
 from .operations import Record
 from .restore import apply, journal
-from .restore.below import ignores_case, opened_root, stands
+from .restore.below import ignores_case, opened_root, standing
 from .restore.coverage import Coverage, Pair, differences
 from .restore.paths import folded
 from .restore.plan import Plan
@@ -112,7 +112,9 @@ def _refuse_unknown(files: Files, paths: Sequence[bytes], root: str) -> None:
 def coverage(side: Side) -> Coverage:
     """What a side can speak of, for the plan."""
     known = side.known if side.known is not None else frozenset[bytes]()
-    return Coverage(side.known is None, known, side.uncaptured or {}, side.ignores, side.moving, side.inferred)
+    return Coverage(
+        side.known is None, known, side.uncaptured or {}, side.ignores, side.moving, side.inferred, side.holding
+    )
 
 
 def _paths(
@@ -169,7 +171,7 @@ def planned(
             choices=choices,
             count=count,
             merge=merged,
-            exists=lambda path: stands(top, path),
+            standing=lambda path: standing(top, path),
             fold=folded if ignores_case(top) else None,
         )
 

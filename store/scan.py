@@ -51,6 +51,8 @@ class Scan(NamedTuple):
     stamps: dict[str, tuple[int, int, int]]
     modes_changed: bool
     """Permission bits or empty folders differ from the index, though perhaps no bytes."""
+    holding: frozenset[str] = frozenset()
+    """Folders ("a/b/") that hold something that is never captured: what is ignored, a `.git`, an agent's own data."""
 
     @property
     def files(self) -> int:
@@ -106,6 +108,7 @@ class _Walk:
         self.sources: list[Source] = []
         self.stamps: dict[str, tuple[int, int, int]] = {}
         self.modes_changed = False
+        self.holding: set[str] = set()
         self.read = 0
         """Files that the index did not vouch for."""
 
@@ -129,6 +132,7 @@ class _Walk:
             tuple(self.sources),
             self.stamps,
             self.modes_changed,
+            frozenset(self.holding),
         )
 
     def _descend(self, top: int, place: _Place) -> None:
@@ -173,6 +177,7 @@ class _Walk:
             name = entry.name
             if self.own and place.path + name in self.own:
                 self.reader.uncaptured[place.path + name] = "the agent's own"
+                self.holding.add(place.path)
                 continue
             try:
                 found = entry.stat(follow_symlinks=False)
@@ -192,15 +197,12 @@ class _Walk:
                     odd[name] = known_odd[name]
                 continue
             kind = stat.S_IFMT(found.st_mode)
-            if name.startswith(SPARE) and _is_spare(name):
+            excluded = None if self._never(name, found) else judge.ignored(name, kind == stat.S_IFDIR)
+            if excluded is None:
+                self.holding.add(place.path)
                 continue
             if kind == stat.S_IFDIR:
-                if name.lower() != ".git" and (found.st_dev, found.st_ino) not in self.limits.skip:
-                    excluded = judge.ignored(name, True)
-                    if excluded is not None:
-                        below.append(place._replace(path=f"{place.path}{name}/", excluded=excluded))
-                continue
-            if name.lower() == ".git" or judge.ignored(name, False) is None:
+                below.append(place._replace(path=f"{place.path}{name}/", excluded=excluded))
                 continue
             if not same:
                 info = self._changed(descriptor, place.path + name, name, found, info)
@@ -213,6 +215,12 @@ class _Walk:
             self.changed[place.path + name] = Change(known[name], None)
         self._finish(descriptor, place, old, judge, files, odd, below)
         return below
+
+    def _never(self, name: str, found: os.stat_result) -> bool:
+        """Whether no checkpoint captures this, whatever the rules say: a `.git`, our own store, a restore's spare."""
+        if name.lower() == ".git" or (name.startswith(SPARE) and _is_spare(name)):
+            return True
+        return stat.S_ISDIR(found.st_mode) and (found.st_dev, found.st_ino) in self.limits.skip
 
     def _changed(
         self, descriptor: int, path: str, name: str, found: os.stat_result, old: FileInfo | None

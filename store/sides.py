@@ -35,6 +35,8 @@ class Side:
     inferred: frozenset[bytes] = frozenset()
     """Paths whose state was concluded from later evidence (rule 16)."""
     stored: Stored | None = None
+    holding: frozenset[bytes] = frozenset()
+    """Folders that hold something that is never captured."""
 
     def speaks_of(self, path: bytes) -> bool:
         """Whether this side knows what stood, or did not stand, at a path (rules 7 and 16)."""
@@ -106,6 +108,7 @@ def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
         {os.fsencode(path): why for path, why in scan.uncaptured.items()},
         scan.sources,
         frozenset(os.fsencode(path) for path in scan.moving),
+        holding=frozenset(os.fsencode(path[:-1]) for path in scan.holding),
     )
 
 

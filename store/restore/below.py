@@ -125,14 +125,13 @@ def node_of(descriptor: int) -> Node | None:
     return Node("file", stat.S_IMODE(after.st_mode), digest.hexdigest())
 
 
-def stands(root: int, path: bytes) -> bool:
-    """Whether something stands at `path` below the root; what is behind a link does not count."""
+def standing(root: int, path: bytes) -> str:
+    """What stands at `path` below the root: "folder", "other" or ""; what is behind a link does not count."""
     try:
         with opened_parent(root, path) as (folder, name):
-            os.lstat(name, dir_fd=folder)
-            return True
+            return "folder" if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode) else "other"
     except OSError as error:
-        return error.errno not in GONE
+        return "" if error.errno in GONE else "other"
 
 
 def ignores_case(root: int) -> bool:

@@ -31,6 +31,8 @@ class Coverage:
     """Files that changed while they were read: what is stored of them may be torn."""
     inferred: frozenset[bytes] = frozenset()
     """Paths whose state was concluded from later evidence."""
+    holding: frozenset[bytes] = frozenset()
+    """Folders that hold something that is never captured, so that they stay."""
 
     def speaks_of(self, path: bytes) -> bool:
         """Whether it knows what stood at a path, or that nothing did."""

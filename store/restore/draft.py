@@ -59,7 +59,7 @@ class Classifier:
     present: Coverage
     choices: Mapping[bytes, OnConflict] | OnConflict
     merge: Merge
-    exists: Callable[[bytes], bool]
+    standing: Callable[[bytes], str]
 
     def row(self, path: bytes, pair: Pair, decision: Decision) -> Row:
         """The row of a path."""
@@ -85,7 +85,7 @@ class Classifier:
             return f"not captured then: {why}"
         if pair.now is None and (why := self.present.why_uncaptured(path)):
             return f"cannot be captured now: {why}"
-        if pair.now is None and self.exists(path):
+        if pair.now is None and self.standing(path):
             return "ignored now" if self.present.ignored(path, is_folder) else "not captured now"
         if pair.then is None and not ours:
             for coverage, when in ((self.then, "then"), (self.present, "now")):
@@ -131,6 +131,7 @@ def settle_removals(rows: Mapping[bytes, Row], now: State, present: Coverage) ->
     if not leaving:
         return
     occupied = {parent for path in present.uncaptured for parent in parents(path)}
+    occupied.update(above for path in present.holding for above in (path, *parents(path)))
     for path in {**folders(now), **now}:
         if path not in rows or rows[path].final is not None:
             occupied.update(parents(path))
@@ -143,8 +144,11 @@ def settle_removals(rows: Mapping[bytes, Row], now: State, present: Coverage) ->
             row.pair = row.pair._replace(listed=True)
 
 
-def settle_parents(rows: dict[bytes, Row], pairs: Mapping[bytes, Pair], exists: Callable[[bytes], bool]) -> None:
-    """Brings back the folders that something comes back in, and no others; leaves what would stand below a file."""
+def settle_parents(rows: dict[bytes, Row], pairs: Mapping[bytes, Pair], standing: Callable[[bytes], str]) -> None:
+    """Brings back the folders that something comes back in, and no others; leaves what would stand below a file.
+
+    Also below one that the present state does not hold, since it is ignored or cannot be captured.
+    """
     for path, row in sorted(rows.items()):
         if not row.act or row.after is None:
             continue
@@ -152,9 +156,13 @@ def settle_parents(rows: dict[bytes, Row], pairs: Mapping[bytes, Pair], exists: 
             if parent not in pairs:
                 continue
             above = rows.get(parent) or Row(pairs[parent], "kept", "")
-            if above.final is None and not exists(parent):
+            there = standing(parent) if above.final is None else ""
+            if above.final is None and not there:
                 above.place, above.why, above.act, above.after = "restored", NEEDED, True, pairs[parent].then
                 rows[parent] = above
+            elif there == "other":
+                row.block(f"{parent.decode('utf-8', 'replace')} is no folder now, and not captured")
+                break
             elif above.final is not None and above.final.kind != "folder":
                 row.block(f"{parent.decode('utf-8', 'replace')} stays a {above.final.kind}")
                 break

@@ -44,21 +44,22 @@ def plan(
     choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
     count: Count,
     merge: Merge,
-    exists: Callable[[bytes], bool],
+    standing: Callable[[bytes], str],
     fold: Callable[[bytes], bytes] | None = None,
 ) -> Plan:
     """The plan for the differing paths that have a decision; the others are not in question.
 
     `choices` are for conflicts; a path that is named there with "keep" is left in any case, and one with "checkpoint"
-    is taken although it was moving or inferred. `exists` tells whether something stands at a path that the present
-    state does not hold: it is ignored or cannot be captured. `fold` is given where the file system ignores case.
+    is taken although it was moving or inferred. `standing` tells what stands at a path that the present state does not
+    hold, since it is ignored or cannot be captured: "folder", "other" or "". `fold` is given where the file system
+    ignores case.
     """
     if fold:
-        exists = _exists_besides(now, exists, fold)
-    classifier = Classifier(then, present, choices, merge, exists)
+        standing = _standing_besides(now, standing, fold)
+    classifier = Classifier(then, present, choices, merge, standing)
     rows = {path: classifier.row(path, pairs[path], decision) for path, decision in decisions.items() if path in pairs}
     settle_removals(rows, now, present)
-    settle_parents(rows, pairs, exists)
+    settle_parents(rows, pairs, standing)
     if fold:
         settle_collisions(rows, now, fold)
     acts = {
@@ -75,12 +76,12 @@ def plan(
     return Plan(ordered(acts), those("restored"), those("kept"), those("conflicts"), those("failed"))
 
 
-def _exists_besides(
-    now: State, exists: Callable[[bytes], bool], fold: Callable[[bytes], bytes]
-) -> Callable[[bytes], bool]:
-    """Whether something stands at a path, apart from what the state holds under a name that differs only in case."""
+def _standing_besides(
+    now: State, standing: Callable[[bytes], str], fold: Callable[[bytes], bytes]
+) -> Callable[[bytes], str]:
+    """What stands at a path, apart from what the state holds under a name that differs only in case."""
     held = {fold(path) for path in (*folders(now), *now)}
-    return lambda path: fold(path) not in held and exists(path)
+    return lambda path: "" if fold(path) in held else standing(path)
 
 
 def _shown(path: bytes, row: Row, count: Count) -> PathChange:

@@ -12,7 +12,7 @@ import pytest
 from forkpoint.store.restore import journal as journals
 from forkpoint.store.restore import rename
 from forkpoint.store.restore.apply import Outcome, carry_out
-from forkpoint.store.restore.below import ignores_case, opened_root, stands
+from forkpoint.store.restore.below import ignores_case, opened_root, standing
 from forkpoint.store.restore.build import Blobs
 from forkpoint.store.restore.coverage import Coverage, Pair, differences
 from forkpoint.store.restore.journal import Journal
@@ -41,7 +41,7 @@ def planned(
             decide(pairs) if decide else dict.fromkeys(pairs, WHOLE),
             count=lambda path, old, new: None,
             merge=lambda path, base, mine, theirs: None,
-            exists=lambda path: stands(descriptor, path),
+            standing=lambda path: standing(descriptor, path),
             fold=folded if ignores_case(descriptor) else None,
         )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.restore import below
-from forkpoint.store.restore.below import look, opened_root, stands
+from forkpoint.store.restore.below import look, opened_root, standing
 from forkpoint.store.states import Node
 
 from ...builders.folder import Thing, file, folder, lay, link
@@ -20,7 +20,7 @@ def at(root: Path, path: bytes) -> Node | None:
     "thing",
     [file(""), file("a\n", 0o4755), file(b"\x00\xff" * 3_000_000), link("nowhere"), link(b"\xff"), folder(0o2711)],
 )
-def test_what_stands_there_is_seen_as_a_checkpoint_holds_it(root: Path, thing: Thing) -> None:
+def test_what_standing_there_is_seen_as_a_checkpoint_holds_it(root: Path, thing: Thing) -> None:
     lay(root, {b"d/path": thing})
     assert at(root, b"d/path") == thing.node
 
@@ -31,8 +31,8 @@ def test_nothing_is_seen_through_a_link(root: Path, tmp_path: Path) -> None:
     with opened_root(root) as descriptor:
         for path in (b"out/deep/path", b"out/deep", b"file/path", b"missing/path"):
             assert look(descriptor, path) is None
-            assert not stands(descriptor, path)
-        assert stands(descriptor, b"out")
+            assert standing(descriptor, path) == ""
+        assert [standing(descriptor, path) for path in (b"out", b"file", b".")] == ["other", "other", "folder"]
 
 
 def test_a_file_that_never_holds_still_cannot_be_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def proposed(
         choices=choice,
         count=lambda path, old, new: None,
         merge=lambda path, base, mine, theirs: None,
-        exists=lambda path: False,
+        standing=lambda path: "",
     )
 
 

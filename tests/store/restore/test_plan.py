@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import pytest
 from forkpoint.store.model import OnConflict, PathChange
@@ -29,7 +29,7 @@ def go(
     present: Coverage | None = None,
     choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
     merged: bytes | None = MERGED,
-    on_disk: Collection[bytes] = (),
+    on_disk: Mapping[bytes, str] = {},
     ignores_case: bool = False,
 ) -> Plan:
     """The plan; a path without a decision of its own is restored."""
@@ -44,7 +44,7 @@ def go(
         choices=choices,
         count=lambda path, old, new: (int(new is not None), int(old is not None)),
         merge=lambda path, base, mine, theirs: merged,
-        exists=lambda path: path in on_disk,
+        standing=lambda path: on_disk.get(path, ""),
         fold=folded if ignores_case else None,
     )
 
@@ -149,7 +149,7 @@ class TestWhatIsLeftAlone:
 
     def test_what_stands_there_but_is_ignored_now_is_not_overwritten(self) -> None:
         present = Coverage(ignored=lambda path, is_folder: path == b".env")
-        found = go({b".env": A, b"odd": A}, {}, present=present, on_disk=[b".env", b"odd"])
+        found = go({b".env": A, b"odd": A}, {}, present=present, on_disk={b".env": "other", b"odd": "other"})
         assert [(row.path, row.why) for row in found.kept] == [(b".env", "ignored now"), (b"odd", "not captured now")]
 
     def test_an_ignored_file_that_is_gone_comes_back(self) -> None:
@@ -201,6 +201,16 @@ class TestFoldersAndWhatStays:
         found = go({}, {b"d/x": B}, present=Coverage(uncaptured={b"d/pipe": "not a file"}))
         assert [change.path for change in found.changes] == [b"d/x"]
 
+    def test_a_folder_with_something_that_is_never_captured_is_left_and_told(self) -> None:
+        found = go({}, {b"d/e": folder(), b"f": folder()}, present=Coverage(holding=frozenset({b"d/e"})))
+        assert classes(found) == {"restored": [b"f"], "kept": [b"d/e"]}
+        assert [change.path for change in found.changes] == [b"f"]
+
+    def test_nothing_comes_back_below_what_is_no_folder_and_not_captured(self) -> None:
+        found = go({b"d/x": A, b"d/e/y": A}, {}, on_disk={b"d": "other"})
+        assert (found.changes, classes(found)) == ((), {"kept": [b"d/e/y", b"d/x"]})
+        assert found.kept[0].why == "d is no folder now, and not captured"
+
     def test_a_folder_of_others_that_becomes_empty_is_told(self) -> None:
         found = go({}, {b"d/x": B}, {b"d": Decision("keep", "this session did not make it")})
         assert classes(found) == {"restored": [b"d/x"], "kept": [b"d"]}
@@ -223,7 +233,7 @@ class TestFoldersAndWhatStays:
         assert found.restored[0].why == "needed for what comes back in it"
 
     def test_a_folder_that_is_there_though_no_state_says_so_is_not_made(self) -> None:
-        assert [change.path for change in go({b"d/x": A}, {}, on_disk=[b"d"]).changes] == [b"d/x"]
+        assert [change.path for change in go({b"d/x": A}, {}, on_disk={b"d": "folder"}).changes] == [b"d/x"]
 
 
 class TestConflicts:
@@ -291,16 +301,18 @@ class TestWhereCaseIsIgnored:
         assert "readme" in found.failed[0].why
 
     def test_a_name_that_stands_there_in_another_case_is_not_overwritten(self) -> None:
-        found = go({b"README": A}, {b"readme": P}, {b"readme": KEEP}, ignores_case=True, on_disk=[b"README"])
+        found = go({b"README": A}, {b"readme": P}, {b"readme": KEEP}, ignores_case=True, on_disk={b"README": "other"})
         assert classes(found) == {"kept": [b"readme"], "failed": [b"README"]}
 
     def test_what_would_stand_in_a_colliding_folder_fails(self) -> None:
-        found = go({b"SRC/a": A}, {b"src/b": P}, {b"src/b": KEEP, b"src": KEEP}, ignores_case=True, on_disk=[b"SRC"])
+        found = go(
+            {b"SRC/a": A}, {b"src/b": P}, {b"src/b": KEEP, b"src": KEEP}, ignores_case=True, on_disk={b"SRC": "folder"}
+        )
         assert classes(found) == {"kept": [b"src/b"], "failed": [b"SRC/a"]}
         assert found.changes == ()
 
     def test_a_change_of_case_is_a_deletion_and_a_creation(self) -> None:
-        found = go({b"README": A}, {b"readme": A}, ignores_case=True, on_disk=[b"README"])
+        found = go({b"README": A}, {b"readme": A}, ignores_case=True, on_disk={b"README": "other"})
         assert steps(found) == [(b"readme", A.node, None), (b"README", None, A.node)]
 
     def test_elsewhere_case_tells_names_apart(self) -> None:

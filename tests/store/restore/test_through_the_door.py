@@ -90,3 +90,26 @@ def test_a_read_only_file_and_folder_come_back_as_they_were(root: Path) -> None:
     (root / "shut").rmdir()
     go_to(root, point)
     assert seen(root) == before
+
+
+def test_a_folder_that_holds_only_what_is_never_captured_is_told_as_kept(root: Path) -> None:
+    lay(root, {b".gitignore": file("*.pyc\n")})
+    point = Store.open(root).save().id
+    lay(root, {b"made/mod.pyc": file("ignored\n"), b"clone/.git/HEAD": file("ref\n"), b"empty": folder()})
+    plan = Store.open(root).plan_restore(point, "files")
+    assert [(change.path, change.action) for change in plan.inventory.restored] == [(b"empty", "delete")]
+    assert [change.path for change in plan.inventory.kept] == [b"clone", b"made"]
+    go_to(root, point)
+    assert (root / "clone/.git/HEAD").exists()
+
+
+def test_what_would_come_back_below_an_ignored_link_is_told_as_kept(root: Path) -> None:
+    point = Store.open(root).save().id
+    lay(root, {b".gitignore": file("d\n")})
+    (root / "d/x").unlink()
+    (root / "d").rmdir()
+    (root / "d").symlink_to("sub")
+    plan = Store.open(root).plan_restore(point, "files")
+    assert [change.path for change in plan.inventory.kept] == [b"d/x"]
+    go_to(root, point)
+    assert (root / "d").is_symlink()
