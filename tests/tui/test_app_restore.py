@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -217,3 +219,42 @@ async def test_continuing_now_gives_the_terminal_to_the_agent_and_comes_back(
         await until(pilot, lambda: bool(ran))
     assert ran[0][0][:2] == ["claude", "--resume"]
     assert ran[0][1] == str(agent.project)
+
+
+DIES = """
+import os, sys
+from forkpoint.store.api import Store
+from forkpoint.store.restore import apply
+
+step = apply.Run.step
+
+def dies(run, number, *rest):
+    step(run, number, *rest)
+    os._exit(9)
+
+apply.Run.step = dies
+store = Store.open(sys.argv[1])
+store.restore(store.plan_restore(sys.argv[2], "files"))
+"""
+
+
+async def test_an_interrupted_restore_is_told_and_settled_only_when_asked(agent: Recorded) -> None:
+    before = contents(agent.project)
+    point = next(point.id for point in agent.store().tree().points if point.reason == "prompt")
+    died = subprocess.run([sys.executable, "-c", DIES, str(agent.project), point])
+    assert died.returncode == 9
+    torn = contents(agent.project)
+    assert torn != before
+    async with running(agent.store()) as pilot:
+        assert "a restore was interrupted" in frame(pilot.app)
+        assert contents(agent.project) == torn
+        await press(pilot, "ctrl+p")
+        await press(pilot, *"recover")
+        await until(pilot, lambda: "Recover…" in frame(pilot.app))
+        await press(pilot, "enter")
+        await until(pilot, lambda: "Roll back ctrl+s" in frame(pilot.app))
+        assert focused(pilot.app) == "cancel"
+        assert contents(agent.project) == torn
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: "rolled back" in frame(pilot.app))
+    assert contents(agent.project) == before
