@@ -110,6 +110,20 @@ async def test_moving_to_the_button_and_enter_does_it_once(agent: Recorded) -> N
     assert [operation.kind for operation in agent.store().operations()] == ["restore"]
 
 
+async def test_a_file_that_changed_meanwhile_stays_and_the_inventory_is_shown_again(agent: Recorded) -> None:
+    async with running(agent.store()) as pilot:
+        await press(pilot, "K", "r", "f")
+        (agent.project / "fold.py").write_text("written meanwhile\n")
+        before = contents(agent.project)
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: "Conflict ! 1 file   fold.py" in told(pilot.app))
+        assert "a file changed since this was shown: fold.py" in frame(pilot.app)
+        assert contents(agent.project) == before
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: "Gone back: 2 of 2" in frame(pilot.app))
+        assert (agent.project / "fold.py").read_text() == "written meanwhile\n"
+
+
 async def test_ctrl_s_does_nothing_before_the_inventory_of_that_choice_was_shown(agent: Recorded) -> None:
     before = contents(agent.project)
     async with running(agent.store()) as pilot:

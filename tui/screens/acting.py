@@ -18,6 +18,7 @@ from .page import Page
 if TYPE_CHECKING:
     from ...store.api import Saved, Status, Store
     from ..widgets.timeline import Timeline
+    from .restore import GoBack, TakeBack
 
 NO_MOMENT = "This row is an operation: u undoes the newest one, o lists all."
 
@@ -109,20 +110,29 @@ class Acting(Page):
 
         self.open(RestoreDialog(TakeBack("redo")), self._went_back)
 
-    def _went_back(self, done: tuple[str, RestoreResult] | None) -> None:
+    def _went_back(self, done: tuple[GoBack | TakeBack, RestoreResult] | None) -> None:
         """Tells what was done in one line, each path that was not by name, and how to go on in the agent."""
         from .outcome import OutcomeDialog
 
         if done is None:
             return
-        verb, result = done
+        way, result = done
         self.read_tree()
-        line = result_line(verb, result)
-        way_back = {"Gone back": "u undoes", "Undone": "U does it again", "Done again": "u undoes"}[verb]
+        line = result_line(way.done, result)
         missed = [*result.failed, *result.late_conflicts]
-        self.notice.say(line, "attention" if missed else "text", then=way_back)
+        self.notice.say(line, "attention" if missed else "text", then=way.way_back)
         if missed or result.fork is not None:
-            self.app.push_screen(OutcomeDialog(line, way_back, result), self._go_on)
+            dialog = OutcomeDialog(line, way.way_back, result)
+            self.app.push_screen(dialog, lambda fork: self._after(way, result, fork))
+
+    def _after(self, way: GoBack | TakeBack, result: RestoreResult, fork: ForkResult | None) -> None:
+        """Goes on in the agent; or shows the inventory again, where files changed between it and the act."""
+        from .restore import GoBack, RestoreDialog
+
+        if fork is not None:
+            self._go_on(fork)
+        elif result.late_conflicts and isinstance(way, GoBack):
+            self.open(RestoreDialog(way), self._went_back)
 
     # Forks
 

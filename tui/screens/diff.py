@@ -29,6 +29,7 @@ from .page import Page
 if TYPE_CHECKING:
     from ...store.api import Store
     from .acting import Acting
+    from .restore import GoBack
 
 CONTEXTS = (0, 1, 3, 6, 12, 25, 1_000_000)
 """Lines around a change that { and } go through; the last shows whole files."""
@@ -266,7 +267,7 @@ class DiffScreen(Page):
         else:
             self.open(RestoreDialog(GoBack(self.left, 0)), self._went_back)
 
-    def _went_back(self, done: tuple[str, RestoreResult] | None) -> None:
+    def _went_back(self, done: tuple[GoBack, RestoreResult] | None) -> None:
         if done is None:
             return
         beneath: Acting = self.app.screen_stack[-2]  # type: ignore[assignment]

@@ -62,6 +62,7 @@ class GoBack:
     row_time: int
     verb = "Go back"
     done = "Gone back"
+    way_back = "u undoes"
     asks_scope = True
 
     def plan(self, store: Store, wish: Wish) -> Planned:
@@ -101,6 +102,10 @@ class TakeBack:
     def done(self) -> str:
         return "Undone" if self.kind == "undo" else "Done again"
 
+    @property
+    def way_back(self) -> str:
+        return "U does it again" if self.kind == "undo" else "u undoes"
+
     def plan(self, store: Store, wish: Wish) -> Planned:
         plan = store.plan_undo() if self.kind == "undo" else store.plan_redo()
         return Planned(plan, plan.inventory, f"{self.verb}: {one_line(plan.operation.summary)}", wish)
@@ -109,7 +114,7 @@ class TakeBack:
         return store.undo(plan, live=live) if self.kind == "undo" else store.redo(plan, live=live)
 
 
-class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
+class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
     """Shows the inventory of what is chosen; it is worked out anew with every choice."""
 
     PLACES: ClassVar[tuple[Where, ...]] = ("dialog",)
@@ -140,8 +145,8 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
         self.replan()
 
     @work(exclusive=True, group="plan")
-    async def replan(self) -> None:
-        """Works the inventory out for what is chosen now."""
+    async def replan(self, why: Refused | None = None) -> None:
+        """Works the inventory out for what is chosen now; says why it had to be done again."""
         wish = self.wish()
         self.query_one("#confirm", Press).set_ready(False)
         try:
@@ -151,6 +156,8 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
             return
         self.planned = planned
         self.trouble("")
+        if why is not None:
+            self.failed(why)
         self.show(planned)
 
     def wish(self) -> Wish:
@@ -260,7 +267,7 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
         except ForkpointError as error:
             self._stopped(error)
             return
-        self.leave((self.way.done, result))
+        self.leave((self.way, result))
 
     def _stopped(self, error: ForkpointError) -> None:
         self.query_one("#confirm", Press).name_it(self.way.verb)
@@ -274,3 +281,5 @@ class RestoreDialog(Dialog[tuple[str, RestoreResult]]):
             self.query_one("#confirm", Press).name_it(f"{self.way.verb} all the same")
             again = "It may be writing these files at this moment: ctrl+s again goes on all the same."
             self.trouble(f"{error.what}.", again)
+        else:
+            self.replan(error)
