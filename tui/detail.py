@@ -87,7 +87,7 @@ def line_spans(added: int, removed: int, signs: Signs) -> list[Span]:
 def conversation(store: Store, outline: Outline, row: Row, signs: Signs) -> list[Paragraph]:
     """The whole text of a row; of a turn the prompt, what was done, and the replies."""
     if row.kind == "operation" and row.operation is not None:
-        return operation_told(row, signs)
+        return operation_told(row)
     if row.branch is not None:
         return branch_told(outline, row)
     if row.entry is None:
@@ -193,16 +193,13 @@ def call_line(row: Row, signs: Signs) -> Paragraph:
     return Paragraph(spans, hang=2)
 
 
-def operation_told(row: Row, signs: Signs) -> list[Paragraph]:
+def operation_told(row: Row) -> list[Paragraph]:
     """What a person did, and whether it can be undone."""
     operation = row.operation
     assert operation is not None
-    paragraphs = [text(one_line(operation.summary)), BLANK]
     if operation.undoable:
-        paragraphs.append(text("It can be undone: u asks first and says what would happen.", "muted"))
-    elif operation.why:
-        paragraphs.append(text(f"It cannot be undone: {one_line(operation.why)}.", "muted"))
-    return paragraphs
+        return [text("It can be undone: u asks first and says what would happen.", "muted")]
+    return [text(f"It cannot be undone: {one_line(operation.why)}.", "muted")] if operation.why else []
 
 
 def branch_told(outline: Outline, row: Row) -> list[Paragraph]:
