@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,9 @@ from .process import command, failure, start
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 CHUNK = 1 << 20
+UNFINISHED = 600.0
+PARTING = 1.0
+"""Seconds: what is older than the first, or still there after the second, belongs to no living process."""
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+,=@ ")
 
 
@@ -39,9 +43,14 @@ def _literal(byte: int) -> bool:
 
 
 class Stream:
-    """One running fast-import. Nothing that was sent exists for anyone before `close` has returned."""
+    """One running fast-import. Nothing that was sent exists for anyone before `close` has returned.
+
+    Whoever begins one holds the store for writing: what another writer's git left behind is a dead one's.
+    """
 
     def __init__(self, git_dir: Path) -> None:
+        self._git_dir = git_dir
+        _sweep(git_dir / "objects" / "pack")
         self._process = start(command(git_dir, "fast-import", "--quiet", "--done", "--date-format=raw"))
         assert self._process.stdin is not None
         self._out: IO[bytes] = self._process.stdin
@@ -66,12 +75,13 @@ class Stream:
         self._write(b"\n")
 
     def commit(
-        self, ref: str, time: int, lines: Iterable[bytes], *, message: bytes = b"", parent: str | None = None
+        self, ref: str, moment: int, lines: Iterable[bytes], *, message: bytes = b"", parent: str | None = None
     ) -> str:
         """Sends a commit on `ref` whose tree is made by `lines` (see `put`, `put_tree`, `remove`); gives its mark."""
+        _free(self._git_dir / f"{ref}.lock")
         self._marks += 1
         self._write(b"commit %s\nmark :%d\n" % (ref.encode(), self._marks))
-        self._write(b"committer forkpoint <forkpoint@localhost> %d +0000\ndata %d\n" % (time // 10**9, len(message)))
+        self._write(b"committer forkpoint <forkpoint@localhost> %d +0000\ndata %d\n" % (moment // 10**9, len(message)))
         self._write(message + b"\n")
         if parent is not None:
             self._write(b"from %s\n" % parent.encode())
@@ -127,6 +137,26 @@ class Stream:
             self._process.kill()
             _, complaint = self._process.communicate()
         raise failure("fast-import", complaint, self._process.returncode)
+
+
+def _sweep(packs: Path) -> None:
+    """Removes packs that were never finished: their writer was killed, or its disk was full."""
+    with suppress(OSError):
+        for name in os.listdir(packs):
+            if name.startswith("tmp_"):
+                file = packs / name
+                if file.stat().st_mtime < time.time() - UNFINISHED:
+                    file.unlink()
+
+
+def _free(lock: Path) -> None:
+    """Removes the lock that a killed git left on a ref; one that is just ending without its parent may do so."""
+    until = time.monotonic() + PARTING
+    while lock.exists():
+        if time.monotonic() >= until:
+            lock.unlink(missing_ok=True)
+            return
+        time.sleep(0.02)
 
 
 def put(git_mode: int, oid: str, path: bytes) -> bytes:
