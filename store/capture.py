@@ -218,10 +218,12 @@ class _Writer:
         return tree
 
     def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
+        from .sides import on_disk  # only guards need it, and they are no hook's
+
         for path, node in extra:
             if node.kind != "folder":
                 git_mode = 0o120000 if node.kind == "link" else (0o100755 if node.mode & 0o100 else 0o100644)
-                data = _bytes_at(self._place.root.path, path, node)
+                data = on_disk(self._place.root.path, path, node)
                 if blob_id(data) != node.oid:
                     raise StoreUnwritable(
                         "a path changed while its guard was taken", path=os.fsdecode(path), todo="try again"
@@ -248,14 +250,6 @@ class _Writer:
     def _drop(self) -> None:
         if self._stream is not None:
             self._stream.abandon()
-
-
-def _bytes_at(root: str, path: bytes, node: Node) -> bytes:
-    full = os.path.join(os.fsencode(root), path)
-    if node.kind == "link":
-        return os.readlink(full)
-    with open(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
-        return stream.read()
 
 
 def _files(found: Scan, index: Index) -> Iterator[bytes]:

@@ -23,7 +23,7 @@ from tinydb.storages import Storage
 from . import operations, points
 from .diff import count
 from .durable import write_atomic
-from .errors import StoreDamaged
+from .errors import StoreDamaged, StoreUnwritable
 from .git.compare import compare
 from .git.reader import Objects, Stored
 from .locks import held
@@ -129,7 +129,7 @@ def _current(
         try:
             with held(place.workspace / "catalog.lock", who="catalog"), storage.batch():
                 return _catch_up(database, objects, refs, head, stamp)
-        except OSError:
+        except (OSError, StoreUnwritable):
             pass
     return _content(database)
 

@@ -50,15 +50,19 @@ def plan(workspace: Workspace, goal: Goal, name: str = "") -> ForkPlan:
     taken = tuple(branch.name for branch in goal.built.branches)
     chosen = name or fresh_name(_words(goal), taken)
     read = workspace.conversation(info)
+    # The agent goes on where it began, or, when that folder was moved, where it is now.
+    inside = info.cwd == workspace.root or info.cwd.startswith(workspace.root + os.sep)
+    folder = info.cwd if inside and os.path.isdir(info.cwd) else workspace.root
     fork = module.plan_fork(
         read.conversation,
         goal.entry,
         title=chosen,
         before=goal.side == "before",
+        cwd=folder if folder != info.cwd else None,
         sources=workspace.sources(info),
     )
     # Before the first prompt there is no conversation to carry: going on begins a session with the new id.
-    command, cwd = module.resume_command(fork.session, info.cwd or workspace.root, fresh=not fork.data)
+    command, cwd = module.resume_command(fork.session, folder, fresh=not fork.data)
     text = fork.prompt_text or goal.prompt_text
     return ForkPlan(goal.target(), chosen, info.agent, fork.entries, text, fork.note, command, cwd, goal, fork, taken)
 

@@ -7,13 +7,23 @@ same before and after.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from . import points
 from .agents.base import PartialState
 from .errors import StoreDamaged
 from .git.stream import Stream, blob_id, put, put_inline
 from .points import Checkpoint
+from .restore.paths import refused
 from .roots import Place
+
+
+def allowed(state: PartialState) -> PartialState:
+    """The state without paths that are never read into the store: an agent may well have edited a `.git` (rule 1)."""
+    files = {path: file for path, file in state.files.items() if not refused(path)}
+    if len(files) == len(state.files):
+        return state
+    return replace(state, files=files, outside=state.outside + len(state.files) - len(files))
 
 
 def store(place: Place, agent: str, state: PartialState) -> Checkpoint:

@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import Busy
+from .errors import Busy, StoreUnwritable
 
 PAUSE = 0.01
 
@@ -22,17 +22,29 @@ PAUSE = 0.01
 def held(file: Path, *, who: str, wait: float = 30.0) -> Generator[None]:
     """Holds the lock `file` for the time of the block.
 
-    Raises Busy, naming the holder, when it is not free within `wait` seconds.
+    Raises Busy, naming the holder, when it is not free within `wait` seconds; StoreUnwritable where there can be none.
     """
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with _writing(file):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        _acquire(descriptor, file, time.monotonic() + wait)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "who": who}).encode(), 0)
+        with _writing(file):
+            _acquire(descriptor, file, time.monotonic() + wait)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "who": who}).encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _writing(file: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnwritable(
+            "the store cannot be written", path=str(error.filename or file), todo=f"{error.strerror}: forkpoint doctor"
+        ) from None
 
 
 def _acquire(descriptor: int, file: Path, until: float) -> None:

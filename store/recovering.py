@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from . import operations
-from .errors import Busy
+from .errors import Busy, StoreUnwritable
 from .health import Finding
 from .operations import Record
 from .restore import journal
@@ -24,6 +24,9 @@ def interrupted(place: Place) -> journal.Journal | None:
             return journal.pending(place.journal_file)
     except Busy:
         return None
+    except StoreUnwritable:
+        # Then no restore can be under way either.
+        return journal.pending(place.journal_file)
 
 
 def recover(workspace: Workspace, back: bool) -> list[Finding]:

@@ -13,6 +13,7 @@ from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
 from .git.stream import blob_id
 from .ignore import RuleBook, Source
+from .restore.below import CONTENT, opened_parent, opened_root
 from .scan import Scan
 from .states import FOLDER_MODE, Node, State
 
@@ -122,11 +123,11 @@ def _backup(file: str) -> bytes:
 
 def on_disk(root: str, path: bytes, node: Node) -> bytes:
     """The bytes of a file or link below a root, for showing; links are not followed (rule 5)."""
-    full = os.path.join(os.fsencode(root), path)
-    if node.kind == "link":
-        return os.readlink(full)
-    with open(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        return stream.read()
+    with opened_root(root) as top, opened_parent(top, path) as (folder, name):
+        if node.kind == "link":
+            return os.readlink(name, dir_fd=folder)
+        with open(os.open(name, CONTENT, dir_fd=folder), "rb") as stream:
+            return stream.read()
 
 
 def differences(objects: Objects | None, left: Side, right: Side) -> tuple[Nodes, int]:

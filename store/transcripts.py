@@ -66,11 +66,12 @@ def keep(
     kept: Kept | None,
     *,
     rescued: bool = False,
+    wait: float = 30.0,
 ) -> bool:
     """Stores what the files of a session have more than the store has; gives whether there was anything.
 
     Only whole lines are taken: a last line without its line feed may still be being written. `rescued` notes that what
-    the agent's backups know was stored as well.
+    the agent's backups know was stored as well. Raises Busy after `wait` seconds, StoreUnwritable.
     """
     cursors = dict(kept.cursors) if kept else {}
     fresh = list(_fresh(sources, cursors))
@@ -84,7 +85,7 @@ def keep(
     lines.append(put_inline(json.dumps(record, indent=1).encode(), b"session.json"))
     for name, start, end, data in fresh:
         lines.append(put_inline(data, f"files/{_key(name)}/{start:014d}-{end:014d}".encode()))
-    with place.writing("transcripts"):
+    with place.writing("transcripts", wait):
         stream = Stream(place.git_dir)
         try:
             stream.commit(REFS + info.id, time.time_ns(), lines, parent=kept.commit if kept else None)

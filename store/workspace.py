@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +15,7 @@ from typing import BinaryIO
 from . import agents, capture, catalog, imports, operations, points, roots, sides, timeline, transcripts, tree
 from .agents.base import PartialState, Source
 from .catalog import Content
-from .errors import AmbiguousId, NoWorkspace, StoreDamaged, UnknownId
+from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
@@ -29,6 +29,10 @@ from .sides import Side
 from .transcripts import Kept
 
 DAY = 24 * 3600 * 10**9
+AT_A_GLANCE = 1.0
+"""Seconds that somebody who only looks waits for a save that is under way."""
+DELETED = "the agent deleted its file; read from the store"
+MOVED = "it was started in another folder, which this one was before it was moved"
 UNWRITTEN = "the agent has no file of it: only its checkpoints are known"
 RESCUE_DAYS = 7
 """So long before the agent's own clean-up what its backups know is stored."""
@@ -97,7 +101,7 @@ class Workspace:
             on_disk = {session for info in found for session in info.ids}
             kept = transcripts.known(Objects(place.git_dir))
             found += [
-                replace(item.info, problem="the agent deleted its file; read from the store")
+                replace(item.info, problem=MOVED if any(map(os.path.exists, item.info.files)) else DELETED)
                 for item in kept.values()
                 if not on_disk & set(item.info.ids)
             ]
@@ -147,7 +151,7 @@ class Workspace:
         if held is not None and held.stamp == stamp and stamp:
             return held
         conversation = module.read(info, sources)
-        states = module.file_states(conversation, self.root, sources)
+        states = map(imports.allowed, module.file_states(conversation, self.root, sources))
         self._read[info.id] = Read(stamp, conversation, tuple(states))
         return self._read[info.id]
 
@@ -170,7 +174,15 @@ class Workspace:
             raise
 
     def keep_transcripts(self) -> bool:
-        """Reads every known transcript from its cursor to the end into the store; gives whether any had grown."""
+        """Reads every known transcript from its cursor to the end into the store; gives whether any had grown.
+
+        What cannot be stored now, since the store is full, read-only or in use, is the next look's.
+        """
+        with suppress(Busy, StoreUnwritable):
+            return self._keep_transcripts()
+        return False
+
+    def _keep_transcripts(self) -> bool:
         place = self.place
         if place is None:
             return False
@@ -180,7 +192,9 @@ class Workspace:
         for info in self.sessions():
             if any(os.path.exists(file) for file in info.files):
                 rescued = self._rescue(place, info, kept.get(info.id))
-                grown |= transcripts.keep(place, objects, info, self.sources(info), kept.get(info.id), rescued=rescued)
+                grown |= transcripts.keep(
+                    place, objects, info, self.sources(info), kept.get(info.id), rescued=rescued, wait=AT_A_GLANCE
+                )
         return grown
 
     def _rescue(self, place: Place, info: SessionInfo, kept: Kept | None) -> bool:
@@ -208,7 +222,7 @@ class Workspace:
         return tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
 
     def dirty(self) -> int | None:
-        """How many paths differ from what was last recorded; None when nothing was."""
+        """How many paths differ from what was last recorded; None when nothing was, or while a save is under way."""
         place, content = self.place, self.content()
         rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
         complete = [row for row in rows if row.stored.checkpoint.complete]
@@ -223,19 +237,23 @@ class Workspace:
                         expected.pop(path, None)
                     else:
                         expected[path] = new
-        now = self.now()
+        try:
+            now = self.now(wait=AT_A_GLANCE)
+        except Busy:
+            return None
         old, new = sides.with_folders(expected, now.state), sides.with_folders(now.state, expected)
         implied = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and now.speaks_of(path)}
         return len([path for path in implied if not _is_folder(old.get(path), new.get(path))])
 
-    def now(self, *, locked: bool = False) -> Side:
-        """The folder as it is, walked; with `locked` the caller holds the root. Nothing is written."""
+    def now(self, *, locked: bool = False, wait: float = 30.0) -> Side:
+        """The folder as it is, walked; with `locked` the caller holds the root. Nothing is written. Raises Busy."""
         place = self.place
-        if place is None or locked:
+        with ExitStack() as stack:
+            if place is not None and not locked:
+                # Where the store cannot be written nobody saves or restores meanwhile.
+                with suppress(StoreUnwritable):
+                    stack.enter_context(place.locked("look", wait))
             found = capture.look(self.root, self.home, place)
-        else:
-            with place.locked("look"):
-                found = capture.look(self.root, self.home, place)
         return sides.of_folder(self.root, found, "now", time.time_ns())
 
     def transitions(self, family: Sequence[str]) -> list[Transition]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -103,7 +104,9 @@ def failure(what: str, complaint: bytes, code: int) -> GitFailed | StoreUnwritab
     """The error that tells what git said."""
     words = complaint.decode("utf-8", "replace").strip()
     last = next((line for line in reversed(words.splitlines()) if line.startswith(("fatal", "error"))), words)
-    if any(sign in words for sign in UNWRITABLE):
+    if code == -signal.SIGXFSZ:
+        last = "File too large"
+    if code == -signal.SIGXFSZ or any(sign in words for sign in UNWRITABLE):
         return StoreUnwritable(
             "the store cannot be written", path=last, todo="free some space or see: forkpoint doctor"
         )

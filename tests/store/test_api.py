@@ -367,6 +367,21 @@ def test_a_session_from_before_has_partial_points_to_look_at_and_go_back_to(proj
     assert (project / "page.html").read_text() == "v2\n"
 
 
+def test_what_the_agent_edited_in_a_git_folder_is_not_read_into_the_store(project: Path) -> None:
+    agent = Recorded(project, hooked=False)
+    agent.asked("First")
+    agent.session.edit("app.py", "two", "TWO")
+    agent.session.edit(".git/config", "bare", "bare")
+    agent.stops()
+    store = agent.store()
+    point = store.tree().points[0].id
+    assert store.known(point) == (b"app.py",)
+    found = store.plan_restore(point, "files").inventory
+    assert (list(paths(found.restored)), found.failed) == ([b"app.py"], ())
+    store.pin(point)
+    assert Store.open(project).known(point) == (b"app.py",)
+
+
 def test_pinning_a_partial_point_stores_it(project: Path) -> None:
     agent = Recorded(project, hooked=False)
     agent.asked("First")
@@ -432,6 +447,19 @@ def test_going_back_in_the_conversation_forks_there_and_keeps_the_old_branch(pro
     assert after.here.talk == states["active"].head
     store.undo(store.plan_undo())
     assert store.tree().here.talk == built.here.talk
+
+
+def test_in_a_folder_that_was_moved_a_fork_goes_on_where_it_is_now(project: Path, tmp_path: Path) -> None:
+    agent = session(project)
+    agent.store().tree()
+    moved = project.rename(tmp_path / "moved")
+    store = Store.open(moved)
+    info = store.sessions()[0]
+    assert info.problem == "it was started in another folder, which this one was before it was moved"
+    fork = store.fork(store.plan_fork(point_before(store.tree(), "Now fold").id))
+    assert fork.cwd == str(moved)
+    file = next((agent.session.home / "projects").glob(f"*moved/{fork.session}.jsonl"))
+    assert {json.loads(line).get("cwd", str(moved)) for line in file.read_text().splitlines()} == {str(moved)}
 
 
 def both_back(agent: Recorded) -> Path:
