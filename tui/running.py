@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 def run_in_terminal(app: ForkpointApp, command: Sequence[str], folder: str) -> str:
     """Gives the terminal to a program until it ends; returns what went wrong, or ""."""
+    problem = ""
     try:
         with app.suspend():
-            code = subprocess.run(list(command), cwd=folder).returncode
+            # Nothing may be raised in here: the app takes the terminal back only when this block ends well.
+            try:
+                code = subprocess.run(list(command), cwd=folder).returncode
+                problem = f"{command[0]} ended with code {code}." if code else ""
+            except OSError as error:
+                problem = f"{command[0]} could not be started: {error.strerror}. Copy the command instead."
     except SuspendNotSupported:
         return "This terminal cannot be given to another program: copy the command instead."
-    except OSError as error:
-        return f"{command[0]} could not be started: {error.strerror}"
-    return f"{command[0]} ended with code {code}." if code else ""
+    return problem
 
 
 def editor() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,30 @@ def test_the_agent_gets_the_terminal_and_the_app_comes_back(tmp_path: Path, monk
     terminal.output = b""
     terminal.type("hello\n")
     terminal.until("agent ends")
+    terminal.until("Write a parser")
+    assert terminal.close() == 0
+
+
+def test_an_agent_that_cannot_be_started_is_told_in_the_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git = shutil.which("git")
+    assert git is not None
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "git").symlink_to(git)
+    monkeypatch.setenv("PATH", str(programs))
+    terminal = Terminal(a_parser(tmp_path / "headers").project)
+    terminal.until("Folded lines")
+    terminal.type("K")
+    terminal.quiet()
+    terminal.type("f")
+    terminal.until("Carries")
+    terminal.quiet()
+    terminal.type("\x13")
+    terminal.until("Continue now")
+    terminal.quiet()
+    terminal.output = b""
+    terminal.type("\x13")
+    terminal.until("could not be started")
     terminal.until("Write a parser")
     assert terminal.close() == 0
 
