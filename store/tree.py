@@ -19,6 +19,9 @@ SMALL_WORDS = re.compile(
     "|to|us|use|want|we|with|you|your)$"
 )
 
+MOVES = frozenset({"restore", "undo", "redo"})
+"""Operations that change files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Marks:
@@ -72,7 +75,7 @@ def build(
         points=tuple(points),
         branches=tuple(branches),
         operations=tuple(shown(acts, root, conversation.info.ids)),
-        here=Here(files_here(points, done), talk, None),
+        here=Here(files_here(points, acts, root), talk, None),
         branch_of=branch_of,
         problems=conversation.problems,
         live=live,
@@ -92,7 +95,6 @@ def of_saves(info_id: str, rows: Sequence[Row], acts: Sequence[Record], root: st
         entry = Entry(f"save-{checkpoint.id}", parent, "notice", checkpoint.time, text, info_id, flavour="save")
         entries.append(entry)
         points.append(replace(_point(row, None, {entry.id: "files"}, held), entry=entry.id, branch="files"))
-    done, _ = taken_back(acts, root)
     head = entries[-1].id if entries else ""
     branch = Branch("files", head, "active", None, info_id, first=entries[0].id if entries else None)
     return replace(
@@ -102,7 +104,7 @@ def of_saves(info_id: str, rows: Sequence[Row], acts: Sequence[Record], root: st
         points=tuple(points),
         branches=(branch,) if entries else (),
         operations=tuple(shown(acts, root, ("", info_id))),
-        here=Here(files_here(points, done), None, None),
+        here=Here(files_here(points, acts, root), None, None),
         branch_of={entry.id: "files" for entry in entries},
     )
 
@@ -140,15 +142,18 @@ def shown(acts: Sequence[Record], root: str, sessions: Sequence[str]) -> list[Op
     return found
 
 
-def files_here(points: Sequence[Point], done: Sequence[Record]) -> str | None:
-    """The point whose files the folder has: the newest recorded one, or where the newest restore went."""
-    newest = max(
-        (point for point in points if point.reason != "guard" and point.stored), key=lambda p: p.time, default=None
-    )
-    moved = [act for act in done if act.kind == "restore" and act.scope in ("files", "both")]
-    if moved and (newest is None or moved[-1].time > newest.time):
-        return moved[-1].point
-    return newest.id if newest else None
+def files_here(points: Sequence[Point], acts: Sequence[Record], root: str) -> str | None:
+    """The point whose files the folder has: the newest recorded one, or where the newest restore or undo went."""
+    recorded = [point for point in points if point.reason != "guard" and point.stored]
+    newest = max(recorded, key=lambda point: point.time, default=None)
+    moves = [act for act in acts if act.root == root and act.kind in MOVES and act.scope in ("files", "both")]
+    if not moves or (newest is not None and newest.time > moves[-1].time):
+        return newest.id if newest else None
+    last = moves[-1]
+    taken_back = next((act for act in moves if act.id == last.of), None) if last.kind == "undo" else None
+    if taken_back is not None and newest is not None and newest.time < taken_back.time:
+        return newest.id
+    return last.point
 
 
 def _talk(conversation: Conversation, done: Sequence[Record]) -> str | None:

@@ -649,3 +649,22 @@ def test_what_the_agent_s_backups_know_is_stored_before_the_agent_cleans_up(proj
     kept = next(item for item in again.tree(agent.session.id).points if item.id == point.id)
     assert kept.stored
     assert {file.path for file in again.diff(point.id).files} == {b"app.py"}
+
+
+def test_here_follows_restores_undos_and_saves(project: Path) -> None:
+    store = Store.open(project)
+    first = store.save(label="first").id
+    make(project, {"app.py": "changed\n"})
+    second = store.save().id
+    assert store.tree().here.files == second
+    store.restore(store.plan_restore(first, "files"))
+    assert store.tree().here.files == first
+    store.undo(store.plan_undo())
+    assert store.tree().here.files == second
+    store.redo(store.plan_redo())
+    assert store.tree().here.files == first
+    third = store.save().id
+    assert store.tree().here.files == third
+    restored = next(operation for operation in store.operations() if operation.kind == "restore")
+    store.undo(store.plan_undo())
+    assert store.tree().here.files == restored.data["guard"]
