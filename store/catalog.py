@@ -158,7 +158,8 @@ def _catch_up(database: TinyDB, objects: Objects, refs: dict[str, str], head: st
         state = {}
     table = database.table("points")
     have = {row["commit"]: row.doc_id for row in table.all()}
-    table.remove(doc_ids=[doc for commit, doc in have.items() if commit not in refs.values()])
+    wanted = set(refs.values())
+    table.remove(doc_ids=[doc for commit, doc in have.items() if commit not in wanted])
     damaged: list[str] = []
     fresh: list[Stored] = []
     for ref, commit in refs.items():
@@ -178,7 +179,8 @@ def _catch_up(database: TinyDB, objects: Objects, refs: dict[str, str], head: st
             [{"record": operations.encode(record).decode()} for _, record in operations.chain(objects)]
         )
     meta.truncate()
-    meta.insert({"version": VERSION, "stamp": stamp, "head": head, "damaged": damaged})
+    # What could not be read may be readable again at the next look: out of memory or out of open files is no damage.
+    meta.insert({"version": VERSION, "stamp": "" if damaged else stamp, "head": head, "damaged": damaged})
     return _content(database)
 
 

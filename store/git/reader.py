@@ -26,6 +26,9 @@ pygit2.settings.owner_validation = False
 for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLevel.PROGRAMDATA):
     pygit2.settings.search_path[_level] = ""
 
+pygit2.settings.mwindow_file_limit = 32
+"""Packs kept open at a time: a checkpoint is a pack, and a process may have as few as 256 files open (macOS)."""
+
 LARGE = 8 << 20
 LINK = 0o120000
 FOLDER = 0o040000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forkpoint.store import roots
+from forkpoint.store import capture, roots
 from forkpoint.store.api import Store
 from forkpoint.store.errors import StoreUnwritable
 from forkpoint.store.home import data_folder
@@ -115,3 +116,17 @@ def test_whoever_only_looks_does_not_wait_for_a_long_save(project: Path) -> None
         os.kill(child, 9)
         os.waitpid(child, 0)
     assert agent.store().tree().here.dirty == 0
+
+
+def test_many_checkpoints_need_few_open_files(project: Path) -> None:
+    for number in range(60):
+        make(project, {"a": f"{number}\n"})
+        capture.take(place_of(project), capture.Wanted("manual"))
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "from forkpoint.tui.cli import main; main()"
+    )
+    for command in (["log", "files", "--json"], ["verify"]):
+        done = subprocess.run([sys.executable, "-c", program, *command], cwd=project, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "log" not in command or len(json.loads(done.stdout)["checkpoints"]) == 60
