@@ -218,6 +218,8 @@ class _Writer:
         return tree
 
     def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
+        if not extra:
+            return
         from .sides import on_disk  # only guards need it, and they are no hook's
 
         for path, node in extra:

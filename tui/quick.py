@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..store.errors import ForkpointError
+from ..store.errors import Busy, ForkpointError, Refused
 from ..store.saving import Saved, root_of, save
 from ..store.text import path_text
 from . import words
@@ -55,6 +55,9 @@ def answer(arguments: Sequence[str]) -> int | None:
             saved = save(root, label=request.label, progress=counter)
         sys.stdout.write(document(saved) if request.json else report(root, saved))
         sys.stdout.flush()
+    except Refused as refused:
+        # Somebody may have to be asked, which is the parser's part; a store that is at work answers the same twice.
+        return _failed(refused, request) if isinstance(refused, Busy) else None
     except (ForkpointError, KeyboardInterrupt, BrokenPipeError) as error:
         return _failed(error, request)
     return 0

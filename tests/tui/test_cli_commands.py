@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.builders.cli import Talk, every_file, forkpoint, keys, process
+from tests.builders.cli import Answer, Talk, every_file, forkpoint, keys, process
 
 ID = re.compile(r"\b[0-9a-f]{16}\b")
 
@@ -82,6 +83,36 @@ def test_the_quick_way_of_save_fails_as_the_parser_does(project: Path, arguments
     quick, parsed = process("save", *arguments), forkpoint("save", *arguments)
     assert quick == parsed
     assert quick.code != 0
+
+
+@pytest.fixture
+def very_large(project: Path) -> Path:
+    """A folder that holds more files than are recorded without being asked."""
+    home = Path(os.environ["FORKPOINT_HOME"])
+    home.mkdir()
+    (home / "settings.toml").write_text("[limits]\nlargest_tree = 2\n")
+    return project
+
+
+@pytest.mark.parametrize("call", [forkpoint, process])
+def test_a_very_large_folder_is_saved_only_when_told(very_large: Path, call: Callable[..., Answer]) -> None:
+    answer = call("save")
+    assert (answer.code, answer.out) == (3, "")
+    assert "more than 2 files" in answer.err and "forkpoint save --yes" in answer.err
+    assert forkpoint("status", "--json").json["checkpoints"] == 0
+    assert call("save", "--yes", "--json").json["files"] == 3
+
+
+@pytest.mark.parametrize("command", [["save"], ["install", "claude", "--yes"]])
+def test_a_person_is_asked_before_a_very_large_folder_is_saved(very_large: Path, command: list[str]) -> None:
+    if command[0] == "save":
+        talk = Talk(*command, cwd=very_large)
+        talk.until("Save it all the same? [y/N]")
+        talk.type("y\n")
+        assert talk.close() == 0
+    else:
+        assert forkpoint(*command).code == 0
+    assert forkpoint("status", "--json").json["checkpoints"] == 1
 
 
 def test_log_shows_every_checkpoint_with_its_label(project: Path) -> None:

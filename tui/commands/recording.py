@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...store.errors import UnsafePlace, UsageError
+from ...store.saving import save as save_root
 from ...store.text import path_text
 from .. import words
 from ..installing import Step, planned_installs, planned_uninstalls
@@ -16,9 +17,10 @@ from ..output import Style, painted
 from ..quick import progress
 from .call import Call, command
 from .documents import Document
+from .save import agreed
 
 if TYPE_CHECKING:
-    from ...store.api import Saved
+    from ...store.saving import Saved
 
 LINE_STYLES: dict[str, Style] = {"+": "green", "-": "red"}
 
@@ -44,7 +46,7 @@ def install(call: Call, agents: tuple[str, ...], everywhere: bool, here: bool, d
     root = _root(call, needed=here)
     steps = planned_installs(root, agents, everywhere=not here)
     steps = _settled(call, root, steps, "Recording is switched on already.", dry_run=dry_run, yes=yes)
-    saved = None if dry_run else _first_checkpoint(call)
+    saved = None if dry_run else _first_checkpoint(call, yes)
     if call.json:
         first = {"id": saved.id, "files": saved.files} if saved else None
         call.output.document({"agents": [_document(step) for step in steps], "checkpoint": first})
@@ -116,7 +118,7 @@ def _told(step: Step) -> str:
     return f"{what} {path_text(step.change.file)}{kept}."
 
 
-def _first_checkpoint(call: Call) -> Saved | None:
+def _first_checkpoint(call: Call, yes: bool) -> Saved | None:
     """Taken at once where nothing is recorded yet, so that the agent's first change already has a before."""
     try:
         store = call.store()
@@ -125,7 +127,7 @@ def _first_checkpoint(call: Call) -> Saved | None:
     if store.exists:
         return None
     with progress("first checkpoint:") as counter:
-        return store.save(progress=counter)
+        return agreed(call, lambda sure: save_root(store.root, agreed=sure, progress=counter), yes)
 
 
 def _document(step: Step) -> Document:

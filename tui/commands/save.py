@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
+from ...store.errors import Busy, Refused
 from ...store.saving import Saved
 from ...store.saving import save as save_root
 from ..quick import document, progress, report
@@ -13,7 +16,7 @@ from .call import Call, command
 @command("save")
 @click.option("-m", "--label", default="", help="A label for the checkpoint.")
 @click.option("--session", default="", metavar="S", help="The session it belongs to; else the workspace's own.")
-@click.option("--yes", is_flag=True, help="Also when the folder is very large.")
+@click.option("-y", "--yes", is_flag=True, help="Without asking, though the folder is very large.")
 def save(call: Call, label: str, session: str, yes: bool) -> int:
     """A checkpoint of now; prints its id."""
     root = call.root()
@@ -26,4 +29,17 @@ def _saved(call: Call, root: str, label: str, session: str, yes: bool) -> Saved:
     with progress("saving") as counter:
         if session:
             return call.store().save(label=label, session=session, progress=counter)
-        return save_root(root, label=label, agreed=yes, progress=counter)
+        return agreed(call, lambda sure: save_root(root, label=label, agreed=sure, progress=counter), yes)
+
+
+def agreed(call: Call, save: Callable[[bool], Saved], yes: bool) -> Saved:
+    """Saves; where the folder is so large that a person has to agree first (rule 8), asks one who is there."""
+    try:
+        return save(yes)
+    except Busy:
+        raise
+    except Refused as refused:
+        if yes or not call.asks:
+            raise
+        call.confirm(f"{refused.what}. Save it all the same?")
+        return save(True)
