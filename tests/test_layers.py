@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -48,11 +50,11 @@ import os, sys
 end = os._exit
 
 def told(code=0):
-    print("LOADED", *sorted({name.partition(".")[0] for name in sys.modules}), flush=True)
+    with open(FILE, "a") as file:
+        print(*sorted({name.partition(".")[0] for name in sys.modules}), file=file)
     end(code or 0)
 
-parent = os.getpid()
-os._exit = lambda code: told(code) if os.getpid() == parent else end(code)
+os._exit = told
 sys.argv = ["forkpoint", *sys.argv[1:]]
 from forkpoint.tui.cli import main
 try:
@@ -60,33 +62,44 @@ try:
 except SystemExit as left:
     told(left.code)
 """
-"""Runs the command and prints what was imported by then, however it ends."""
+"""Runs the command; every process of it, however it ends, adds what it imported to FILE."""
 
 
-def _loaded(done: subprocess.CompletedProcess[str]) -> set[str]:
+def _loaded(cwd: Path, *arguments: str, payload: str = "") -> list[set[str]]:
+    """What each process of a command imported."""
+    file = cwd.parent / "loaded"
+    done = _run(f"FILE = {str(file)!r}{LOADED}", *arguments, cwd=cwd, payload=payload)
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.splitlines()[-1].split()[1:])
+    return [set(line.split()) for line in file.read_text().splitlines()]
 
 
-def test_the_hook_imports_nothing_heavy(tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("a\n")
-    payload = (
-        f'{{"hook_event_name": "UserPromptSubmit", "session_id": "5f0c7f0a-0000-4000-8000-000000000001", '
-        f'"cwd": "{project}", "prompt": "Go", "prompt_id": "5f0c7f0a-0000-4000-8000-000000000002", '
-        f'"transcript_path": "{tmp_path}/none.jsonl"}}'
-    )
-    loaded = _loaded(_run(LOADED, "hook", "claude", cwd=project, payload=payload))
-    assert "json" in loaded
-    assert not loaded & set(HEAVY)
-    saved = _run(LOADED, "save", "--json", cwd=project)
-    assert '"files": 1' in saved.stdout, "the hook recorded, so there was something to measure"
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a\n")
+    return folder
 
 
-def test_a_plain_save_imports_nothing_heavy(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a\n")
-    loaded = _loaded(_run(LOADED, "save", "-m", "green", cwd=tmp_path))
+def test_a_hook_imports_nothing_heavy(project: Path) -> None:
+    payload = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "5f0c7f0a-0000-4000-8000-000000000001",
+        "prompt_id": "5f0c7f0a-0000-4000-8000-000000000002",
+        "prompt": "Go",
+        "cwd": str(project),
+        "transcript_path": f"{project}/none.jsonl",
+    }
+    told = _loaded(project, "hook", "claude", payload=json.dumps(payload))
+    assert len(told) == 2, "one process waits, the other saves"
+    for loaded in told:
+        assert "json" in loaded
+        assert not loaded & set(HEAVY)
+    assert len(list(Path(os.environ["FORKPOINT_HOME"]).rglob("*.pack"))) == 1, "it recorded"
+
+
+def test_a_plain_save_imports_nothing_heavy(project: Path) -> None:
+    (loaded,) = _loaded(project, "save", "-m", "green")
     assert "json" in loaded
     assert not loaded & set(HEAVY)
 
