@@ -280,7 +280,7 @@ def _parts(checkpoint: Checkpoint, found: Scan, extra: list[tuple[bytes, Node]])
     modes = {path + name: mode for path, folder in found.folders.items() for name, mode in folder.odd.items()}
     modes |= {path: folder.mode for path, folder in found.folders.items() if path and folder.mode != FOLDER_MODE}
     modes |= {os.fsdecode(path): node.mode for path, node in extra if node.kind == "file"}
-    empty = [path[:-1] for path, folder in found.folders.items() if path and not (folder.files or folder.folders)]
+    empty = [path[:-1] for path, folder in found.folders.items() if path and not (folder.file_count or folder.folders)]
     if modes:
         yield put_inline(points.encode_modes(modes), points.MODES.encode())
     if empty:

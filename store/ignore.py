@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, cast
 
 from .git.process import call_in, personal_setting
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
 GIT_FILE = ".gitignore"
 OUR_FILE = ".forkpointignore"
+BELOW = "ps_d"
+"""The group of pathspec's expressions that matches the slash between a named folder and what is below it."""
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -57,7 +57,7 @@ class Rules:
         for source in reversed(self.sources):
             if path.startswith(source.base):
                 name = path[len(source.base) :] + ("/" if is_folder else "")
-                verdict = _compiled(source.text).check_file(name).include
+                verdict = _verdict(source.text, name)
                 if verdict is not None:
                     return source if verdict else None
         return None
@@ -94,11 +94,31 @@ class RuleBook:
         return self._at[folder]
 
 
+def _verdict(text: str, name: str) -> bool | None:
+    """What the last pattern that speaks of exactly this name says; a folder's name ends in "/".
+
+    pathspec lets a pattern also match all below a folder that it names. Git does not, and it matters for "!": in
+    "build/", "!keep" the second must not bring keep/build back.
+    """
+    for regex, ignores in _compiled(text):
+        found = regex.match(name)
+        if found is not None and found.groupdict().get(BELOW) is None:
+            return ignores
+        if found is not None and found.end(BELOW) == len(name):
+            return ignores
+    return None
+
+
 @lru_cache(maxsize=4096)
-def _compiled(text: str) -> GitIgnoreSpec:
+def _compiled(text: str) -> tuple[tuple[re.Pattern[str], bool], ...]:
+    """Patterns of a text with what they say, the last one first."""
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(text.split("\n"))
+    patterns = [
+        (cast("re.Pattern[str] | None", getattr(pattern, "regex", None)), pattern.include)
+        for pattern in GitIgnoreSpec.from_lines(text.split("\n")).patterns
+    ]
+    return tuple((regex, include) for regex, include in reversed(patterns) if regex is not None and include is not None)
 
 
 class Repository:
@@ -141,7 +161,10 @@ class Repository:
 
     def excludes(self) -> list[Source]:
         """The person's global excludes and the repository's own exclude file."""
-        chosen = personal_setting(self.top, "core.excludesFile") or _default_excludes()
+        chosen = (
+            personal_setting(self.top, "core.excludesFile", {self.git_dir, _common_folder(self.git_dir)})
+            or _default_excludes()
+        )
         exclude = os.path.join(_common_folder(self.git_dir), "info", "exclude")
         found = (("global", chosen), ("exclude", exclude))
         return [Source(self.prefix, name, text) for name, file in found if (text := read_text(file))]

@@ -14,7 +14,7 @@ from .errors import Refused
 from .ignore import GIT_FILE, OUR_FILE, Repository, Rules, Source, outermost, read_text, repository_of
 from .reading import Reader, Sink, why
 from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
-from .statindex import FileInfo, Folder, Index
+from .statindex import FileInfo, Folder, Index, packed_files, packed_listing
 
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 SPARE = ".forkpoint-"
@@ -57,18 +57,18 @@ class Scan(NamedTuple):
     @property
     def files(self) -> int:
         """How many files and links were captured."""
-        return sum(len(folder.files) for folder in self.folders.values())
+        return sum(folder.file_count for folder in self.folders.values())
 
     @property
     def bytes(self) -> int:
         """Bytes of all captured files."""
-        return sum(info[1] for folder in self.folders.values() for info in folder.files.values())
+        return sum(folder.byte_count for folder in self.folders.values())
 
     def state(self) -> State:
         """What the walk found, as paths and nodes."""
         found: dict[bytes, Node] = {}
         for path, folder in self.folders.items():
-            if path and (folder.mode != FOLDER_MODE or not (folder.files or folder.folders)):
+            if path and (folder.mode != FOLDER_MODE or not (folder.file_count or folder.folders)):
                 found[os.fsencode(path[:-1])] = Node("folder", folder.mode, "")
             for name, info in folder.files.items():
                 link = stat.S_ISLNK(info[0])
@@ -164,56 +164,85 @@ class _Walk:
     def _list(self, descriptor: int, place: _Place) -> list[_Place]:
         """Captures one folder's files; gives the folders below it that are to be walked."""
         with os.scandir(descriptor) as listing:
-            entries = list(listing)
-        place = self._own_rules(descriptor, place, {entry.name for entry in entries if entry.name.startswith(".")})
+            names = {entry.name: entry for entry in listing}
+        place = self._own_rules(descriptor, place, {name for name in names if name.startswith(".")})
         old = self.index.folders.get(place.path)
         judge = _Judge(self, place, old)
+        stats, seen = self._look(place, names)
+        if old is not None and seen and old.seen == seen and judge.holds:
+            return self._as_before(descriptor, place, old)
+        return self._anew(descriptor, place, old, judge, stats, seen)
+
+    def _look(self, place: _Place, names: dict[str, os.DirEntry[str]]) -> tuple[dict[str, os.stat_result], bytes]:
+        """The stat of each name, and the listing as the index keeps it; b"" where names need a closer look."""
+        stats: dict[str, os.stat_result] = {}
+        listing: list[tuple[str | int, ...]] = []
+        plain = True
+        for name, entry in names.items():
+            if self.own and place.path + name in self.own:
+                self.reader.uncaptured[place.path + name] = "the agent's own"
+                self.holding.add(place.path)
+                plain = False
+                continue
+            try:
+                stats[name] = found = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                plain = plain and (found.st_dev, found.st_ino) not in self.limits.skip
+                listing.append((name,))
+            else:
+                mode, size = found.st_mode, found.st_size
+                listing.append((name, mode, size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
+        return stats, packed_listing(listing) if plain else b""
+
+    def _as_before(self, descriptor: int, place: _Place, old: Folder) -> list[_Place]:
+        """A folder that is listed as it was: nothing in it has to be looked at."""
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        if mode != old.mode:
+            self.modes_changed = True
+        self.folders[place.path] = old if mode == old.mode else old._replace(mode=mode)
+        if old.holds:
+            self.holding.add(place.path)
+        return [place._replace(path=f"{place.path}{name}/", excluded=name in old.forced) for name in old.folders]
+
+    def _anew(
+        self,
+        descriptor: int,
+        place: _Place,
+        old: Folder | None,
+        judge: _Judge,
+        stats: dict[str, os.stat_result],
+        seen: bytes,
+    ) -> list[_Place]:
+        """A folder of which something changed: each name is judged, and read unless the index vouches for it."""
         known = old.files if old else {}
         files: dict[str, FileInfo] = {}
         odd: dict[str, int] = {}
         below: list[_Place] = []
-        plain, known_odd = judge.plain, old.odd if old else {}
-        for entry in entries:
-            name = entry.name
-            if self.own and place.path + name in self.own:
-                self.reader.uncaptured[place.path + name] = "the agent's own"
-                self.holding.add(place.path)
-                continue
-            try:
-                found = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            info = known.get(name)
-            same = info is not None and info[:5] == (
-                found.st_mode,
-                found.st_size,
-                found.st_mtime_ns,
-                found.st_ctime_ns,
-                found.st_ino,
-            )
-            if same and name in plain:
-                files[name] = info  # type: ignore[assignment]
-                if name in known_odd:
-                    odd[name] = known_odd[name]
-                continue
-            kind = stat.S_IFMT(found.st_mode)
-            excluded = None if self._never(name, found) else judge.ignored(name, kind == stat.S_IFDIR)
+        for name, found in stats.items():
+            is_folder = stat.S_ISDIR(found.st_mode)
+            excluded = None if self._never(name, found) else judge.ignored(name, is_folder)
             if excluded is None:
                 self.holding.add(place.path)
                 continue
-            if kind == stat.S_IFDIR:
+            if is_folder:
                 below.append(place._replace(path=f"{place.path}{name}/", excluded=excluded))
                 continue
-            if not same:
+            info = known.get(name)
+            if info is None or not _vouched(info, found):
                 info = self._changed(descriptor, place.path + name, name, found, info)
             if info is None:
+                seen = b""
                 continue
             files[name] = info
-            if kind == stat.S_IFREG and stat.S_IMODE(info[0]) != usual_mode(info[0]):
+            if info[3] == 0:
+                seen = b""
+            if stat.S_ISREG(found.st_mode) and stat.S_IMODE(info[0]) != usual_mode(info[0]):
                 odd[name] = stat.S_IMODE(info[0])
         for name in known.keys() - files.keys():
             self.changed[place.path + name] = Change(known[name], None)
-        self._finish(descriptor, place, old, judge, files, odd, below)
+        self._finish(descriptor, place, old, judge, files, odd, below, seen)
         return below
 
     def _never(self, name: str, found: os.stat_result) -> bool:
@@ -249,12 +278,24 @@ class _Walk:
         files: dict[str, FileInfo],
         odd: dict[str, int],
         below: list[_Place],
+        seen: bytes,
     ) -> None:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         names = tuple(inner.path[len(place.path) : -1] for inner in below)
-        folder = Folder(mode, judge.fingerprint, files, tuple(judge.out), tuple(judge.forced), names, odd)
-        self.folders[place.path] = folder
-        if old is None or old.mode != mode or bool(files or names) != bool(old.files or old.folders):
+        self.folders[place.path] = Folder(
+            mode,
+            judge.fingerprint,
+            packed_files(files),
+            len(files),
+            sum(info[1] for info in files.values()),
+            tuple(judge.out),
+            tuple(judge.forced),
+            names,
+            odd,
+            place.path in self.holding,
+            seen,
+        )
+        if old is None or old.mode != mode or bool(files or names) != bool(old.file_count or old.folders):
             self.modes_changed = True
 
     def _own_rules(self, descriptor: int, place: _Place, dotted: set[str]) -> _Place:
@@ -286,13 +327,23 @@ class _Judge:
         self.out: list[str] = []
         self.forced: list[str] = []
         prefix = place.repository.prefix if place.repository else ""
-        self.plain: frozenset[str] | set[str] = frozenset()
+        self._plain: set[str] | None = None
         self._out: tuple[str, ...] = ()
         self._forced: tuple[str, ...] = ()
-        if old is not None and old.rules == self.fingerprint:
-            self.plain = (old.files.keys() | set(old.folders)) - set(old.forced)
-            if walk.stamps.get(prefix) == walk.index.stamps.get(prefix):
-                self._out, self._forced = old.ignored, old.forced
+        same_rules = old is not None and old.rules == self.fingerprint
+        self.holds = same_rules and walk.stamps.get(prefix) == walk.index.stamps.get(prefix)
+        """All that was judged of the folder when it was indexed holds."""
+        if old is not None and self.holds:
+            self._out, self._forced = old.ignored, old.forced
+        self._old = old if same_rules else None
+
+    @property
+    def plain(self) -> set[str]:
+        """Names that no pattern ignores, by the index."""
+        if self._plain is None:
+            old = self._old
+            self._plain = (old.files.keys() | set(old.folders)) - set(old.forced) if old is not None else set()
+        return self._plain
 
     def ignored(self, name: str, is_folder: bool) -> bool | None:
         """None: leave it out. Else captured; True: what is below is ignored unless tracked."""
@@ -320,6 +371,11 @@ class _Judge:
             return True
         self.out.append(name)
         return False
+
+
+def _vouched(info: FileInfo, found: os.stat_result) -> bool:
+    """Whether the index knows the bytes of a file that looks like this."""
+    return info[:5] == (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def _is_spare(name: str) -> bool:

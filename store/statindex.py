@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .durable import write_atomic
 
-FORMAT = 1
+FORMAT = 2
 
 FileInfo = tuple[int, int, int, int, int, str]
 """st_mode, size, mtime ns, ctime ns, inode, blob id. A ctime of 0 never matches: the bytes are read again."""
@@ -28,14 +28,28 @@ class Folder(NamedTuple):
     """Permission bits."""
     rules: str
     """Fingerprint of the ignore rules under which its names were judged."""
-    files: dict[str, FileInfo]
+    packed: bytes
+    """Its files as `packed_files` makes them: most folders did not change, and then nobody looks inside."""
+    file_count: int
+    """How many files it holds …"""
+    byte_count: int
+    """… and how many bytes they have."""
     ignored: tuple[str, ...]
     """Names that a pattern ignores and no index tracks."""
     forced: tuple[str, ...]
     """Names that a pattern ignores but that are tracked, hence captured."""
     folders: tuple[str, ...]
     odd: dict[str, int]
-    """Permission bits of files that are not the usual ones; of the folder itself under the name ""."""
+    """Permission bits of files that are not the usual ones."""
+    holds: bool = False
+    """Something in it is left out: ignored, or never captured."""
+    seen: bytes = b""
+    """How it was listed (see `packed_listing`): listed the same again, it is the same. b"": look at each name."""
+
+    @property
+    def files(self) -> dict[str, FileInfo]:
+        """Its files by name."""
+        return marshal.loads(self.packed)
 
 
 class Index(NamedTuple):
@@ -50,6 +64,16 @@ class Index(NamedTuple):
     stamps: Mapping[str, tuple[int, int, int]] = {}
     """Per repository prefix, the stamp of the project's own index."""
     folders: Mapping[str, Folder] = {}
+
+
+def packed_files(files: dict[str, FileInfo]) -> bytes:
+    """The form in which a folder's files are kept. Version 2 of marshal: equal things become equal bytes."""
+    return marshal.dumps(files, 2)
+
+
+def packed_listing(listing: list[tuple[str | int, ...]]) -> bytes:
+    """The form in which a listing is compared: names with their stat, folders with their name alone."""
+    return marshal.dumps(listing, 2)
 
 
 def load(file: Path) -> Index:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..errors import GitFailed, GitMissing, StoreUnwritable
@@ -74,8 +75,14 @@ def call_in(folder: bytes | str, *arguments: str) -> bytes | None:
     return output if process.returncode == 0 else None
 
 
-def personal_setting(folder: bytes | str, name: str) -> str:
-    """A path setting of the person's own git configuration as it holds in `folder`; "" when it is not set."""
+def personal_setting(folder: bytes | str, name: str, git_dirs: Iterable[str] = ()) -> str:
+    """A path setting of the person's own git configuration as it holds in `folder`; "" when it is not set.
+
+    `git_dirs` are the git folders that hold the repository's own configuration. Starting git costs a hook as much as
+    looking at a thousand files, so it is only asked when a file that it would read may hold the answer.
+    """
+    if sys.platform.startswith("linux") and not _may_be_set(name, git_dirs):
+        return ""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     clean["GIT_OPTIONAL_LOCKS"] = "0"
     try:
@@ -90,6 +97,30 @@ def personal_setting(folder: bytes | str, name: str) -> str:
     except FileNotFoundError:
         raise GitMissing("git was not found on PATH", todo="install git, then try again") from None
     return os.fsdecode(done.stdout.rstrip(b"\n")) if done.returncode == 0 else ""
+
+
+def _may_be_set(name: str, git_dirs: Iterable[str]) -> bool:
+    """Whether any configuration file names the setting, or includes another file. Raises GitMissing."""
+    program = next((at for folder in os.get_exec_path() if os.access(at := os.path.join(folder, "git"), os.X_OK)), "")
+    if not program:
+        raise GitMissing("git was not found on PATH", todo="install git, then try again")
+    home = os.path.expanduser("~")
+    prefix = os.path.dirname(os.path.dirname(os.path.realpath(program)))
+    files = ["/etc/gitconfig", f"{prefix}/etc/gitconfig", f"{home}/.gitconfig"]
+    files.append(os.path.join(os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config", "git", "config"))
+    files += [os.path.join(folder, file) for folder in git_dirs for file in ("config", "config.worktree")]
+    key = name.rpartition(".")[2].lower().encode()
+    for file in files:
+        try:
+            with open(file, "rb") as stream:
+                text = stream.read().lower()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if key in text or b"include" in text:
+            return True
+    return False
 
 
 def finish(process: subprocess.Popen[bytes], what: str, data: bytes = b"") -> bytes:

@@ -98,3 +98,28 @@ def test_a_root_below_the_work_tree_s_top_obeys_the_rules_above_it(tmp_path: Pat
     assert kept(top / "part") == {"a", "other/z"}
     done = subprocess.run(["git", "ls-files", "-o", "-c", "--exclude-standard"], cwd=top / "part", capture_output=True)
     assert set(done.stdout.decode().split()) == {"a", "other/z"}
+
+
+def test_excludes_are_found_wherever_the_person_named_them(tmp_path: Path, machine: Path) -> None:
+    root = repository(tmp_path / "root", {"a": "1"})
+    make(root, {"b.swp": ""})
+    (machine / "mine").write_text("*.swp\n")
+    assert kept(root) == {"a", "b.swp"}
+    (machine / "more").write_text(f"[Core]\n\texcludesfile = {machine / 'mine'}\n")
+    with (machine / ".gitconfig").open("a") as stream:
+        stream.write(f"[include]\n\tpath = {machine / 'more'}\n")
+    assert kept(root) == git_keeps(root) == {"a"}
+    (machine / ".gitconfig").write_text("")
+    git(root, "config", "core.excludesFile", str(machine / "mine"))
+    assert kept(root) == {"a"}
+    git(root, "config", "--unset", "core.excludesFile")
+    make(machine, {".config/git/ignore": "a\n"})
+    assert kept(root) == {"a", "b.swp"}  # tracked, and the default file does not speak of the other
+    make(machine, {".config/git/ignore": "*.swp\n"})
+    assert kept(root) == {"a"}
+
+
+def test_a_pattern_that_brings_a_folder_back_does_not_bring_back_what_others_ignore_in_it(tmp_path: Path) -> None:
+    root = repository(tmp_path / "root")
+    make(root, {".gitignore": "build/\n!keep.log\n*.o\n!/a\n", "keep.log/build/x": "", "a/y.o": "", "a/z": ""})
+    assert kept(root) == git_keeps(root) == {".gitignore", "a/z"}
