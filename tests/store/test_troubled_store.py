@@ -40,7 +40,9 @@ def test_a_store_that_cannot_be_written_can_still_be_looked_at(project: Path, tm
     Store.open(project).save(label="first")
     make(project, {"a": "2\n"})
     agent.store().tree()  # so that all modules are read: somebody else may not be able to
-    home, config = shutil.move(data_folder(), tmp_path / "data"), shutil.move(agent.session.home, tmp_path / "claude")
+    home, config = tmp_path / "data", tmp_path / "claude"
+    shutil.move(data_folder(), home)
+    shutil.move(agent.session.home, config)
     for folder in (home, config):
         subprocess.run(["chmod", "-R", "a-w,a+rX", folder], check=True)
     # Read-only for its owner, and somebody else's for whoever looks.
