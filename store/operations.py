@@ -43,6 +43,8 @@ class Record:
     guard: str = ""
     changes: tuple[tuple[str, list[Any] | None, list[Any] | None], ...] = ()
     """Path (surrogate escapes), node before, node after, for each path that was changed."""
+    merged: tuple[str, ...] = ()
+    """Those of the paths whose new content was merged from somebody else's and the checkpoint's."""
     text: str = ""
     """A label, or a branch's name."""
     was: str = ""
@@ -83,6 +85,7 @@ def decode(data: bytes, where: str) -> Record:
     try:
         plain: dict[str, Any] = json.loads(data)
         plain["changes"] = tuple(tuple(item) for item in plain.get("changes", ()))
+        plain["merged"] = tuple(plain.get("merged", ()))
         known = {item.name for item in fields(Record)}
         return Record(**{name: value for name, value in plain.items() if name in known})
     except (ValueError, TypeError) as error:

@@ -292,7 +292,8 @@ def change_files(
         assert guard is not None
         outcome = apply.carry_out(begun, objects, objects.state(guard))
         changes: Nodes = dict(outcome.changed)
-        record = replace(record, changes=operations.changes_of(changes), failed=len(outcome.failed))
+        merged = tuple(sorted(os.fsdecode(item.path) for item in wanted.changes if item.content is not None))
+        record = replace(record, changes=operations.changes_of(changes), merged=merged, failed=len(outcome.failed))
         record = operations.append(place, objects, last(record))
         journal.close(begun)
         return record, outcome

@@ -71,7 +71,17 @@ def _ends_call(checkpoint: Checkpoint) -> bool:
 
 def _restored(act: Record, found: list[Transition]) -> Nodes:
     changes = operations.pairs_of(act)
-    found.append(Transition(act.guard or act.id, act.time, "restore", act.session, changes, frozenset()))
+    merged = {os.fsencode(path) for path in act.merged}
+    shares: list[tuple[Author, Nodes]] = [
+        ("restore", {path: pair for path, pair in changes.items() if path not in merged}),
+        # Somebody else's lines are in it: it is theirs as much as ours.
+        ("outside", {path: pair for path, pair in changes.items() if path in merged}),
+    ]
+    found += [
+        Transition(act.guard or act.id, act.time, author, act.session, share, frozenset())
+        for author, share in shares
+        if share
+    ]
     return {path: (None, new) for path, (_, new) in changes.items()}
 
 

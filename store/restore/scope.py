@@ -1,8 +1,8 @@
 """Whose each differing path is, and so what a restore in a session may touch (rule 15).
 
 A session's restore takes back what its own steps changed, as long as what stands there now is nobody's new work: left
-by one of its steps, put there by our own restore or undo, or a content that first appeared in one of these or stood
-there at the start. The last is what Claude's own rewind leaves: it puts back stored content and fires no hook. Anything
+by one of its steps, or a content that first appeared in a step or in our own restore, or stood there at the start. That
+is what our restores and Claude's own rewind leave: they put back stored content (and Claude's fires no hook). Anything
 else at a path that the session changed is a conflict; paths that it never changed are kept.
 """
 
@@ -166,10 +166,13 @@ class _Judge:
         return self.was_left() or self.is_old(self.now, len(self.history.events))
 
     def was_left(self) -> bool:
-        """Whether it was last put there by a step of the session, or by a restore of ours."""
+        """Whether it was last put there by a step of the session.
+
+        What a restore or undo of ours put there is as new as it was before: a person's work that came back is theirs.
+        """
         for value, whose, _ in reversed(self.history.events):
             if value == self.now:
-                return whose in TRUSTED
+                return whose == "mine"
         return False
 
     def is_old(self, value: Node | None, before: int) -> bool:
@@ -196,9 +199,10 @@ class _Judge:
         for index in range(len(self.history.events) - 1, -1, -1):
             value, whose, _ = self.history.events[index]
             if values[index] is None and value is not None:
-                if whose in TRUSTED:
+                if whose == "mine" or (whose == "ours" and self.is_old(value, index + 1)):
                     return True
-                if not self.is_old(value, index):
+                # One that a restore of ours brought back was made by whoever made it before.
+                if whose != "ours" and not self.is_old(value, index):
                     return False
         return self.recorded and self.history.initial is not None
 

@@ -202,6 +202,7 @@ def test_a_person_s_edit_that_no_hook_saw_is_a_conflict_too(project: Path) -> No
     assert not (project / "page.html").exists()
     store.undo(store.plan_undo())
     assert (project / "page.html").read_text() == "<p>mine\n"
+    assert set(paths(store.plan_restore(target, "files").inventory.conflicts)) == {b"page.html"}
 
 
 def test_a_conflict_can_be_merged(project: Path) -> None:
@@ -214,6 +215,11 @@ def test_a_conflict_can_be_merged(project: Path) -> None:
     text = (project / "app.py").read_text()
     assert text in ("one\ntwo\nthree\nfour\nmine\n", "one\nTWO\nthree\nfour\nmine\n")
     assert "mine" in text
+    assert set(paths(store.plan_restore(target, "files").inventory.conflicts)) == {b"app.py"}
+    store.undo(store.plan_undo())
+    store.redo(store.plan_redo())
+    assert (project / "app.py").read_text() == text
+    assert set(paths(store.plan_restore(target, "files").inventory.conflicts)) == {b"app.py"}
 
 
 def test_stored_content_that_came_back_by_the_agent_s_own_rewind_is_no_conflict(project: Path) -> None:

@@ -128,7 +128,32 @@ def test_what_our_own_restore_put_there_is_no_conflict() -> None:
     story.drift({b"a": P})
     story.restore(0)
     assert verdicts(story.go_to(first)) == {b"a": "restore"}
-    story.restore(2)
+    story.restore(first)
+    assert verdicts(story.go_to(0)) == {b"a": "restore"}
+
+
+def test_a_person_s_work_that_our_own_restore_or_undo_brought_back_is_theirs_as_before() -> None:
+    story = Story({b"a": A})
+    story.step({b"a": B})
+    edited = story.drift({b"a": P})
+    story.restore(0)
+    story.restore(edited)
+    assert verdicts(story.go_to(0)) == {b"a": "conflict"}
+
+
+def test_a_file_of_a_person_that_our_own_restore_brought_back_is_not_deleted() -> None:
+    story = Story({})
+    made = story.drift({b"a": P})
+    story.step({b"a": None})
+    story.restore(made)
+    assert story.go_to(0) == {b"a": Decision("keep", "this session did not make it")}
+
+
+def test_a_file_of_the_session_that_our_own_restore_brought_back_is_deleted_again() -> None:
+    story = Story({})
+    made = story.step({b"a": B})
+    story.step({b"a": None})
+    story.restore(made)
     assert verdicts(story.go_to(0)) == {b"a": "restore"}
 
 
