@@ -160,7 +160,8 @@ def _disk(workspace: Workspace) -> Finding:
         at = at.parent
     free = shutil.disk_usage(at).free
     enough = free > LEAST_FREE
-    return Finding(enough, f"{free // (1 << 20)} MB free for the store", "" if enough else "free some space")
+    told = f"{free / 10**9:,.1f} GB" if free >= 10**9 else f"{free // 10**6} MB"
+    return Finding(enough, f"{told} free for the store", "" if enough else "free some space")
 
 
 def verify(workspace: Workspace) -> list[Finding]:

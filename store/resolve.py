@@ -35,6 +35,8 @@ def resolve(name: str, trees: Iterable[SessionTree]) -> Resolved:
     """
     if name == "now":
         return Resolved()
+    if not name.strip():
+        raise UsageError("an id is missing", todo="forkpoint log lists ids, labels and branches")
     trees = list(trees)
     if name.startswith("@"):
         return _at_time(name, trees)
@@ -65,7 +67,7 @@ def quick(name: str, rows: Sequence[Row], held: Marks, root: str) -> Resolved | 
         chosen = chosen[-1:]
     else:
         # As in `resolve`: a whole match before a beginning.
-        chosen = [item for item in mine if name in (item.id, held.labels.get(item.id))] or chosen
+        chosen = [item for item in mine if name and name in (item.id, held.labels.get(item.id))] or chosen
     if len(chosen) != 1:
         return None
     return Resolved(chosen[0].id, None, chosen[0].session or FILES)
@@ -106,8 +108,9 @@ def parse_time(text: str, now: float) -> float:
         return now - int(match[1]) * UNITS[match[2]]
     if match := re.fullmatch(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", text):
         hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 59)
-        at = time.mktime((*local[:3], hours, minutes, seconds, 0, 0, -1))
-        return at if at <= now + 60 else at - 86400
+        if hours < 24 and minutes < 60 and seconds < 60:
+            at = time.mktime((*local[:3], hours, minutes, seconds, 0, 0, -1))
+            return at if at <= now + 60 else at - 86400
     for pattern, end in (("%Y-%m-%d %H:%M", 59), ("%Y-%m-%dT%H:%M", 59), ("%Y-%m-%d", 86399)):
         try:
             return time.mktime(time.strptime(text, pattern)) + end

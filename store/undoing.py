@@ -38,7 +38,10 @@ def plan(workspace: Workspace, *, redo: bool) -> UndoPlan:
     done, undone = taken_back(acts, place.root.id)
     record = next(iter((undone if redo else done)[-1:]), None)
     if record is None:
-        raise Refused("there is nothing to redo" if redo else "there is nothing to undo", todo="forkpoint operations")
+        raise Refused(
+            "there is nothing to redo" if redo else "there is nothing to undo",
+            todo="forkpoint operations lists what was done here",
+        )
     operation = next(item for item in tree.shown(acts, place.root.id, (record.session,)) if item.id == record.id)
     found = _paths(workspace, record, redo) if record.changes else NOTHING
     verb = "redo" if redo else "undo"
@@ -73,7 +76,10 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
     changes = operations.pairs_of(record)
     wanted_nodes = [pair[1] if redo else pair[0] for pair in changes.values()]
     if not all(objects.holds(node.oid) for node in wanted_nodes if node is not None and node.oid):
-        raise Refused("what this needs is kept no longer, so it is past undoing", todo="forkpoint operations")
+        raise Refused(
+            "what this needs is kept no longer, so it is past undoing",
+            todo="forkpoint operations lists what was done here",
+        )
     now = workspace.now()
     around = _state_around(workspace, record, redo)
     wanted = state_after(

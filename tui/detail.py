@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_REPLIES = 40
 """Replies of a turn that are told in full."""
+GLANCED = 2
+"""Lines below the first one where a row is told at a glance."""
 LONGEST = 200_000
 """Characters of a block that are shown; copying takes all."""
 
@@ -353,7 +355,8 @@ def told_pairs(pairs: Sequence[tuple[str, str]]) -> list[Paragraph]:
 def glance(outline: Outline, row: Row, diff: Diff | None, now: int, signs: Signs, width: int) -> list[Paragraph]:
     """Three lines about a row: what and when, which files, the last words."""
     facts_line = heading(outline, row, now, signs)[1]
-    title = clip(one_line(row.text), width - spans_length(facts_line.spans) - 3, signs.more)
+    whole = one_line(row.text)
+    title = clip(whole, width - spans_length(facts_line.spans) - 3, signs.more)
     first = Paragraph([(title, "strong"), ("   ", "text"), *facts_line.spans], wrap=False)
     files: list[Span] = []
     for file in diff.files[:6] if diff else ():
@@ -363,7 +366,12 @@ def glance(outline: Outline, row: Row, diff: Diff | None, now: int, signs: Signs
         files.append((f"{len(diff.files) - 6} more", "muted"))
     words = last_words(outline, row)
     quote = [(f"{signs.left_quote}{words}{signs.right_quote}", "said")] if words else []
-    return [first, *(Paragraph(spans, wrap=False) for spans in (files, quote) if spans)]
+    below = [Paragraph(spans, wrap=False) for spans in (files, quote) if spans]
+    if title != whole and len(below) < GLANCED:
+        # What the first line has no room for goes on where nothing else stands.
+        rest = whole[len(title.removesuffix(signs.more)) :].lstrip()
+        below.insert(0, text(clip(rest, (GLANCED - len(below)) * (width - 8), signs.more)))
+    return [first, *below]
 
 
 def last_words(outline: Outline, row: Row) -> str:

@@ -9,6 +9,7 @@ from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from .actions import Action, actions_of, key_names
+from .screens.page import Page
 
 ORDER = {"act": 0, "diff": 0, "see": 1, "lists": 1, "fold": 2, "move": 3}
 """Which group comes first while nothing is typed."""
@@ -21,9 +22,12 @@ class Actions(Provider):
         places = getattr(self.screen, "PLACES", ())
         actions = sorted(actions_of(*places, "everywhere"), key=lambda action: ORDER.get(action.group, 9))
         for action in actions:
-            if action.palette and action.label and self.screen.check_action(action.id, ()) is True:
+            if action.palette and action.label and self._does(action.id):
                 keys = " ".join(key_names(action))
                 yield action, f"{action.label}  ({keys})" if keys else action.label
+
+    def _does(self, action: str) -> bool:
+        return self.screen.offers(action) if isinstance(self.screen, Page) else True
 
     def _command(self, action: Action) -> partial[object]:
         target = self.app if action.where == "everywhere" else self.screen

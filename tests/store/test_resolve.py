@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
-from forkpoint.store.errors import AmbiguousId, UnknownId
+from forkpoint.store.errors import AmbiguousId, UnknownId, UsageError
 
 from ..builders.folders import make
 from ..builders.recorded import Recorded
@@ -81,3 +81,13 @@ def test_checkpoints_of_a_session_without_a_file_are_a_session_to_look_at_and_go
     assert [point.reason for point in built.points] == ["prompt", "tool"]
     found = store.plan_restore(built.points[0].id, "files").inventory
     assert [(change.path, change.action) for change in found.restored] == [(b"a", "delete")]
+
+
+@pytest.mark.parametrize("name", ["", " ", "@", "@25:99", "@24:00", "@12:60", "@2026-02-30"])
+def test_what_is_neither_a_name_nor_a_time_is_said_to_be_none(store: Store, name: str) -> None:
+    store.save(label="one")
+    store.save()
+    with pytest.raises(UsageError) as refused:
+        store.resolve(name)
+    assert "could be" not in str(refused.value)
+    assert "at or before" not in str(refused.value)

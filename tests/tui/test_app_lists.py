@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.tui.installing import planned_installs
 
 from tests.builders.app import a_parser, contents, focused, frame, main, press, running, settled, until
 from tests.builders.claude import ClaudeSession
@@ -31,7 +32,7 @@ async def test_sessions_are_listed_filtered_and_opened(agent: Recorded) -> None:
         assert "Everything, by time" in shown
         assert shown.index("Why is the build") < shown.index("Now fold")
         await press(pilot, "/", *"fold", "enter")
-        assert "1 of 3" in frame(pilot.app)
+        assert "1 of 2" in frame(pilot.app)
         assert focused(pilot.app) == "list"
         await press(pilot, "enter")
         await until(pilot, lambda: "1  Write a parser" in frame(pilot.app))
@@ -84,6 +85,42 @@ async def test_help_lists_the_keys_of_the_screen_beneath(agent: Recorded) -> Non
         await press(pilot, "K", "d", "?")
         assert "side by side or one below the other" in frame(pilot.app)
         assert "next, previous prompt" not in frame(pilot.app)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24)])
+async def test_help_cuts_no_word_shows_its_first_heading_and_offers_no_opening(
+    agent: Recorded, size: tuple[int, int]
+) -> None:
+    async with running(agent.store(), size=size) as pilot:
+        await press(pilot, "?")
+        first = frame(pilot.app)
+        assert "Every list and pane" in first
+        assert "Open" not in first
+        seen = ""
+        for _ in range(8):
+            seen += frame(pilot.app)
+            await press(pilot, "pagedown")
+        assert "ctrl+c copies it" in " ".join(seen.split())
+        assert "…" not in seen
+        await press(pilot, "g")
+        assert "Every list and pane" in frame(pilot.app)
+        await press(pilot, "enter")
+        assert "Every list and pane" in frame(pilot.app)
+
+
+async def test_keys_that_can_do_nothing_now_say_why(agent: Recorded) -> None:
+    for step in planned_installs(str(agent.project), ["claude"]):
+        step.carried_out()
+    async with running(agent.store()) as pilot:
+        await press(pilot, "n")
+        assert "Nothing is searched for yet." in frame(pilot.app)
+        await press(pilot, "i")
+        assert "Recording claude is on." in frame(pilot.app)
+        await press(pilot, "u")
+        shown = frame(pilot.app)
+        assert "there is nothing to undo" in shown
+        assert "ctrl+s" not in shown
+        assert "Diff d" not in shown
 
 
 async def test_the_palette_offers_every_action_and_opens_dialogs_only(agent: Recorded) -> None:

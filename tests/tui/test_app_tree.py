@@ -69,6 +69,16 @@ async def test_two_panes_from_100_columns_and_a_preview_from_150(store: Store) -
         assert "docs/notes.txt" in frame(pilot.app)
 
 
+async def test_the_strip_goes_on_with_the_words_that_its_first_line_has_no_room_for(tmp_path: Path) -> None:
+    agent = Recorded(tmp_path / "headers")
+    agent.starts()
+    agent.asked("What was that?")
+    agent.stops("The second step was taken out because nobody needs a nickname to buy tea in a shop.")
+    async with running(agent.store()) as pilot:
+        words = " ".join(frame(pilot.app).split())
+        assert "nickname to buy tea in a shop." in words
+
+
 async def test_below_40_columns_one_line_says_so(store: Store) -> None:
     async with running(store) as pilot:
         await pilot.resize_terminal(39, 9)

@@ -342,7 +342,9 @@ def test_labels_and_pins(project: Path) -> None:
     assert forkpoint("label", point, "").code == 0
     (checkpoint,) = forkpoint("log", "--json").json["checkpoints"]
     assert (checkpoint["label"], checkpoint["pinned"]) == ("", False)
-    assert forkpoint("undo", "--yes").code == 0
+    undone = forkpoint("undo", "--yes")
+    assert undone.code == 0
+    assert undone.out.endswith("Only a mark changes; no file does.\nDone; no file had to change.\n")
     (checkpoint,) = forkpoint("log", "--json").json["checkpoints"]
     assert checkpoint["label"] == "green"
 

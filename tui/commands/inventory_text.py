@@ -44,7 +44,8 @@ def inventory_rows(inventory: Inventory, *, titled: bool = True) -> Iterator[Row
         yield Row(rest=(Cell(words.one_line(inventory.note), "yellow"),), wraps=True)
     if titled:
         yield Row(rest=(Cell(_title(inventory, now), "bold"),), wraps=True)
-    if inventory.scope != "conversation":
+    only_told = inventory.note and not (inventory.restored or inventory.kept or inventory.conflicts)
+    if inventory.scope != "conversation" and not only_told:
         yield from _group("restored", inventory.restored)
         yield from _group("kept", inventory.kept)
         yield from _group("conflict", inventory.conflicts)
@@ -101,7 +102,11 @@ def result_lines(result: RestoreResult) -> Iterator[str]:
     failed = [*result.failed, *result.late_conflicts]
     if scope != "conversation":
         whole = len(result.done) + len(failed)
-        yield f"Restored {len(result.done):,} of {words.count(whole, 'file')}."
+        yield (
+            f"Restored {len(result.done):,} of {words.count(whole, 'file')}."
+            if whole
+            else "Done; no file had to change."
+        )
         for change in result.failed:
             yield f"Not restored: {path_text(change.path)} ({words.one_line(change.why)})"
         for change in result.late_conflicts:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
+from collections.abc import Iterable
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding
+from textual.geometry import Size
 from textual.screen import Screen
 
 from ..actions import PLACES, Where, actions_of, help_lines
@@ -43,14 +47,35 @@ class HelpScreen(ListScreen):
         return "that work here"
 
     def load(self) -> None:
-        items: list[Item] = []
+        told: list[tuple[str, str]] = []
         for place in ("move", *self.places, "everywhere"):
             name = "tree" if place == "tree" else PLACES[place]
-            items.append(Item(f"place {place}", (name.capitalize(),), heading=True))
-            items += [Item(f"{place} {keys}", (keys, words)) for keys, words in help_lines(actions_of(place))]
-        items += [Item(f"more {keys}", (keys, words)) for keys, words in EVERYWHERE]
+            told += [(name.capitalize(), ""), *help_lines(actions_of(place))]
+        told += EVERYWHERE
         if "tree" in self.places:
-            items.append(Item("signs", ("Signs",), heading=True))
             drawn = dataclasses.asdict(self.app.signs)
-            items += [Item(f"sign {sign}", (sign.format(**drawn), words)) for sign, words in SIGNS]
-        self.filled(items)
+            told += [("Signs", ""), *((sign.format(**drawn), words) for sign, words in SIGNS)]
+        self.filled(list(rows(told, self.app.size.width)))
+
+    def resized(self, size: Size) -> None:
+        super().resized(size)
+        self.load()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing behind a row."""
+        return action != "choose"
+
+
+def rows(told: list[tuple[str, str]], width: int) -> Iterable[Item]:
+    """Keys and what they do, wrapped to the width of the screen; a heading where there are no words."""
+    room = max(width - max(cell_len(keys) for keys, words in told if words) - 6, 12)
+    heading = ""
+    for keys, words in told:
+        if not words:
+            heading = keys
+            yield Item(f"place {keys}", (keys,), heading=True)
+            continue
+        for number, line in enumerate(textwrap.wrap(words, room)):
+            yield Item(
+                f"{heading} {keys} {number}", ("" if number else keys, line), about=f"{keys} {words}", counts=False
+            )

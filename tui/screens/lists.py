@@ -17,6 +17,11 @@ from ..widgets.sheet import text
 from .page import Page
 
 
+def counted(item: Item) -> bool:
+    """Whether a row is one of what the list is about."""
+    return item.counts and not item.heading
+
+
 class ListScreen(Page):
     """A list in columns; Enter opens the row, / filters."""
 
@@ -56,10 +61,10 @@ class ListScreen(Page):
 
     def show_header(self) -> None:
         """Says what is listed, and how much of it shows."""
-        items = [item for item in self.list.items if not item.heading]
-        shown = sum(1 for at in self.list.shown if not self.list.items[at].heading)
-        number = f"{shown} of {len(items)}" if shown != len(items) else f"{len(items)}"
-        left = [(self.HEADING, "strong"), (f"  {number}", "muted"), (f"  {self.about}", "muted")]
+        total = sum(counted(item) for item in self.list.items)
+        shown = sum(counted(self.list.items[at]) for at in self.list.shown)
+        number = f"  {shown} of {total}" if shown != total else f"  {total}" if total else ""
+        left = [(self.HEADING, "strong"), (number, "muted"), (f"  {self.about}", "muted")]
         self.query_one("#header", Bar).show(left, [("filtered", "attention")] if self.list.needle else [])
 
     @property

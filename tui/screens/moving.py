@@ -39,14 +39,14 @@ class Moving(Acting):
 
         def show_tabs(self) -> None: ...
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+    def offers(self, action: str) -> bool:
         if action == "record":
             return self.status is not None and not self.status.recording
         if action == "recover":
             return bool(self.status and self.status.interrupted)
         if action in ("next_hit", "previous_hit"):
             return bool(self.timeline.needle) if self.is_mounted else False
-        return True
+        return super().offers(action)
 
     def _seek(self, by: int, wanted: str) -> None:
         far = wanted == "checkpoint" and self.timeline.filter == "all"
@@ -224,6 +224,9 @@ class Moving(Acting):
             self.open_session(found.session, target)
 
     def _hit(self, by: int) -> None:
+        if not self.timeline.needle:
+            self.notice.say("Nothing is searched for yet.", then="/ searches")
+            return
         self.timeline.next_hit(by)
         self.show_status()
 

@@ -36,11 +36,13 @@ class Page(Stacked, Screen[Any]):
     def show_keys(self) -> None:
         """Draws the footer anew: what cannot be done now is not offered."""
         offered = [
-            action
-            for action in actions_of(*self.PLACES, "everywhere")
-            if action.footer and self.check_action(action.id, ()) is True
+            action for action in actions_of(*self.PLACES, "everywhere") if action.footer and self.offers(action.id)
         ]
         self.query_one(KeyBar).show_actions(offered)
+
+    def offers(self, action: str) -> bool:
+        """Whether footer and palette offer it; a key that they do not offer may still answer why not."""
+        return self.check_action(action, ()) is True
 
     @property
     def notice(self) -> Notice:

@@ -172,6 +172,10 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
     def _no_plan(self, error: ForkpointError) -> None:
         self.planned = None
         self.query_one("#confirm", Press).set_ready(False)
+        if not self.way.asks_scope:
+            # Nothing can be chosen here that would make it possible.
+            self.entitle(self.way.verb)
+            self.query_one("#confirm").display = self.query_one("#diff").display = False
         self.tell([])
         self.failed(error)
 

@@ -50,7 +50,8 @@ class SessionsScreen(ListScreen):
             self.failed(error)
             return
         now, signs = self.app.now(), self.app.signs
-        items = [Item(EVERYTHING, ("", "Everything, by time", "", "", "", "", ""), ("", "strong"))] if found else []
+        cells = ("", "Everything, by time", "", "", "", "", "")
+        items = [Item(EVERYTHING, cells, ("", "strong"), counts=False)] if found else []
         for info in found:
             mark = signs.here if info.id == self.current else signs.checkpoint if info.live else ""
             items.append(

@@ -55,6 +55,10 @@ class Welcome(Moving):
     def action_record(self) -> None:
         from .record import RecordDialog
 
+        if self.status is not None and self.status.recording:
+            agents = " ".join(self.status.agents)
+            self.notice.say(f"Recording {agents} is on.", then="forkpoint uninstall switches it off")
+            return
         self.open(RecordDialog(), self._recording)
 
     def _recording(self, done: object) -> None:

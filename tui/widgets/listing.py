@@ -35,6 +35,8 @@ class Item:
     heading: bool = False
     about: str = ""
     """Further words that the filter finds."""
+    counts: bool = True
+    """Whether it is one of what the list counts."""
 
 
 class Listing(Lines):
@@ -107,7 +109,10 @@ class Listing(Lines):
         return value
 
     def show_line(self, at: int) -> None:
-        super().show_line(0 if at == self._top else at)
+        above = self.shown[: max(at - self._top, 0)]
+        if all(self.items[number].heading for number in above):
+            # The names of the columns and the first heading have no line that the cursor could go to.
+            super().show_line(0)
         super().show_line(at)
 
     def _measure(self) -> None:
