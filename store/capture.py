@@ -134,17 +134,24 @@ def _take(
         allowed = limits(place.home)
         if not index.folders and not wanted.agreed:
             allowed = allowed._replace(ceiling=settings(place.home).largest_tree)
+        if not wanted.only_drift:
+            # There will be a commit in any case: git starts while we walk.
+            writer.open()
         found = scan(place.root.path, index, allowed, writer, str(place.folder))
         changed = bool(found.changed) or found.modes_changed or not index.tree
         if wanted.only_drift and not changed and index.point:
-            _refresh(place, index, found, index.tree, index.point, index.time)
+            if found.stamps != index.stamps or found.folders != index.folders:
+                fresh = Index(index.tree, index.point, index.time, found.stamps, found.folders)
+                statindex.save(place.index_file, statindex.encode(fresh))
             return Taken(index.point, False, False, found.files, found.uncaptured)
         moment = max(wanted.time or time.time_ns(), index.time + 1)
         checkpoint = _record(place, wanted, found, index, moment)
         extra = [(path, node) for path, node in must_store if path not in found.state()] if must_store else []
         tree = writer.commit(checkpoint, found, index, extra)
+        encoded = statindex.encode(Index(tree, checkpoint.id, moment, found.stamps, found.folders))
+        writer.close()
         if not extra:
-            _refresh(place, index, found, tree, checkpoint.id, moment)
+            statindex.save(place.index_file, encoded)
         return Taken(checkpoint.id, True, changed, found.files, found.uncaptured, checkpoint)
 
 
@@ -178,14 +185,6 @@ def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int
     )
 
 
-def _refresh(place: Place, index: Index, found: Scan, tree: str, point: str, moment: int) -> None:
-    """Writes the index, unless nothing in it would change."""
-    same = tree == index.tree and point == index.point and found.stamps == index.stamps
-    if same and found.folders == index.folders:
-        return
-    statindex.save(place.index_file, Index(tree, point, moment, found.stamps, found.folders))
-
-
 class _Writer:
     """Opens the stream when the first new bytes come, holding the store's lock from then on."""
 
@@ -199,23 +198,28 @@ class _Writer:
 
     def blob(self, oid: str, data: bytes) -> None:
         if oid not in self._sent:
-            self._opened().blob(data)
+            self.open().blob(data)
             self._count(oid)
 
     def large(self, oid: str, stream: IO[bytes], size: int) -> None:
         if oid not in self._sent:
-            self._opened().blob_from(stream.read, size)
+            self.open().blob_from(stream.read, size)
             self._count(oid)
 
     def commit(self, checkpoint: Checkpoint, found: Scan, index: Index, extra: list[tuple[bytes, Node]]) -> str:
-        """Sends the checkpoint and waits until it is on the disk; gives the id of its `files` tree."""
-        stream = self._opened()
+        """Sends the checkpoint, which `close` makes durable; gives the id of its `files` tree."""
+        stream = self.open()
         lines = (*_files(found, index), *self._extra(extra), *_parts(checkpoint, found, extra))
         mark = stream.commit(checkpoint.ref, checkpoint.time, lines)
         tree = stream.tree_of(mark, points.FILES)
-        self._stream = None
-        stream.close()
+        stream.end()
         return tree
+
+    def close(self) -> None:
+        """Waits until the checkpoint is on the disk."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
 
     def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
         if not extra:
@@ -237,7 +241,7 @@ class _Writer:
         if self._progress is not None and len(self._sent) % 256 == 0:
             self._progress(len(self._sent))
 
-    def _opened(self) -> Stream:
+    def open(self) -> Stream:
         """The stream; its trouble is the store's, and must not look like that of the file that is being read."""
         if self._stream is None:
             try:

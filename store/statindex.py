@@ -91,11 +91,16 @@ def load(file: Path) -> Index:
     return Index(tree, point, time, stamps, {name: Folder._make(record) for name, record in folders.items()})
 
 
-def save(file: Path, index: Index) -> None:
-    """Replaces the index file; not fsynced, since a lost index is only slow."""
+def encode(index: Index) -> bytes:
+    """The bytes of an index file."""
     folders = {name: tuple(folder) for name, folder in index.folders.items()}
     body = marshal.dumps((_version(), index.tree, index.point, index.time, dict(index.stamps), folders))
-    write_atomic(file, hashlib.blake2b(body, digest_size=16).digest() + body, sync=False)
+    return hashlib.blake2b(body, digest_size=16).digest() + body
+
+
+def save(file: Path, data: bytes) -> None:
+    """Replaces the index file by encoded bytes; not fsynced, since a lost index is only slow."""
+    write_atomic(file, data, sync=False)
 
 
 def _version() -> tuple[int, int, int]:

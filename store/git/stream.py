@@ -55,6 +55,7 @@ class Stream:
         assert self._process.stdin is not None
         self._out: IO[bytes] = self._process.stdin
         self._marks = 0
+        self._ended = False
 
     def blob(self, data: bytes) -> None:
         """Sends a blob; afterwards its id can be used in `commit`."""
@@ -100,9 +101,16 @@ class Stream:
             self._fail()
         return EMPTY_TREE if answer.startswith(b"missing") else answer.split(b" ", 2)[2][:40].decode()
 
+    def end(self) -> None:
+        """Says that all was sent; git begins to write pack and refs, while the caller may do something else."""
+        self._write(b"done\n")
+        self._flush()
+        self._ended = True
+
     def close(self) -> None:
         """Ends the stream and waits until pack and refs are on the disk; raises StoreUnwritable or GitFailed."""
-        self._write(b"done\n")
+        if not self._ended:
+            self.end()
         try:
             _, complaint = self._process.communicate()
         except BrokenPipeError:
