@@ -126,6 +126,8 @@ def table(rows: Sequence[Row], terminal: Terminal, gap: str = "  ") -> list[str]
 
 LEAST = 20
 """Columns that a text keeps, though what stands behind it be cut."""
+SAYS = 7
+"""Columns, two blanks among them, below which a cell that was cut says nothing, or the wrong thing: "1…" of 19:55."""
 
 
 def _lines(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Terminal, gap: str) -> list[str]:
@@ -141,8 +143,9 @@ def _lines(row: Row, widths: Sequence[int], used: Sequence[int], terminal: Termi
     room = terminal.width - _width(lead)
     if row.wraps:
         return _wrapped(row, lead, tail, room, terminal)
-    text = _fitted(row.rest, max(room - _width(tail), min(room, LEAST)))
-    return [_join([*lead, *text, *_fitted(tail, room - _width(text))], terminal)]
+    least = min(room, LEAST) if _width(tail) > room // 2 else 0
+    tail = [cell for cell in _fitted(tail, min(_width(tail), room - least)) if cell_len(cell.text) >= SAYS]
+    return [_join([*lead, *_fitted(row.rest, room - _width(tail)), *tail], terminal)]
 
 
 def _wrapped(row: Row, lead: Sequence[Cell], tail: Sequence[Cell], room: int, terminal: Terminal) -> list[str]:
@@ -185,11 +188,13 @@ def _join(cells: Sequence[Cell], terminal: Terminal) -> str:
 
 
 def _fitted(cells: Sequence[Cell], room: int) -> list[Cell]:
-    """The cells in at most `room` columns."""
+    """The cells in at most `room` columns; nothing stands behind one that is cut."""
     fitted: list[Cell] = []
     for cell in cells:
         fitted.append(Cell(cut(cell.text, room), cell.style))
         room -= cell_len(fitted[-1].text)
+        if fitted[-1].text != cell.text:
+            break
     return fitted
 
 

@@ -41,6 +41,16 @@ def test_what_may_not_be_cut_goes_on_in_the_next_line(width: int) -> None:
     assert "".join("".join(lines).split()) == "Discarded" + "".join(text.split())
 
 
+@pytest.mark.parametrize("width", range(20, 70))
+def test_what_stands_behind_a_text_is_whole_or_says_something_or_is_left_out(width: int) -> None:
+    row = Row((Cell("good-commit-push"),), (Cell("Show the order's total"),), (Cell("19:55"), Cell("2 branches")))
+    (line,) = table([row], Terminal(width=width))
+    assert cell_len(line) <= width
+    assert line.count("…") <= 1 or line.count("… ") == 1
+    assert "……" not in line
+    assert not any(part in line for part in ("  1…", "  19…", "  19:…", "  2…", "  2 …"))
+
+
 def test_columns_are_aligned() -> None:
     first, second = table(ROWS, WIDE)
     assert first.index("3f2a91c0") == second.index("7c1e")
