@@ -98,23 +98,24 @@ def _at_time(name: str, trees: list[SessionTree]) -> Resolved:
 
 def parse_time(text: str, now: float) -> float:
     """Seconds since the epoch of "14:30", "yesterday", "2h", "2026-11-30", "2026-11-30 14:30"."""
-    local = time.localtime(now)
-    midnight = time.mktime((*local[:3], 0, 0, 0, 0, 0, -1))
+    year, month, day = time.localtime(now)[:3]
     if text == "yesterday":
-        return midnight - 1
+        return time.mktime((year, month, day, 0, 0, 0, 0, 0, -1)) - 1
     if text == "today":
         return now
-    if match := re.fullmatch(r"(\d+)([smhdw])", text):
+    if match := re.fullmatch(r"([0-9]{1,9})([smhdw])", text):
         return now - int(match[1]) * UNITS[match[2]]
-    if match := re.fullmatch(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", text):
+    if match := re.fullmatch(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?", text):
         hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 59)
         if hours < 24 and minutes < 60 and seconds < 60:
-            at = time.mktime((*local[:3], hours, minutes, seconds, 0, 0, -1))
-            return at if at <= now + 60 else at - 86400
-    for pattern, end in (("%Y-%m-%d %H:%M", 59), ("%Y-%m-%dT%H:%M", 59), ("%Y-%m-%d", 86399)):
+            # Not 86,400 s apart where the clocks are changed in between.
+            today, before = (time.mktime((year, month, at, hours, minutes, seconds, 0, 0, -1)) for at in (day, day - 1))
+            return today if today <= now + 60 else before
+    for pattern, days, end in (("%Y-%m-%d %H:%M", 0, 59), ("%Y-%m-%dT%H:%M", 0, 59), ("%Y-%m-%d", 1, -1)):
         try:
-            return time.mktime(time.strptime(text, pattern)) + end
-        except ValueError:
+            found = time.strptime(text, pattern)
+            return time.mktime((*found[:2], found.tm_mday + days, *found[3:6], 0, 0, -1)) + end
+        except (ValueError, OverflowError):
             continue
     raise UsageError(f'"@{text}" is not a time', todo="try @14:30, @yesterday, @2h or @2026-11-30")
 

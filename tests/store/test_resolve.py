@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
 from forkpoint.store.errors import AmbiguousId, UnknownId, UsageError
+from forkpoint.store.resolve import parse_time
 
 from ..builders.folders import make
 from ..builders.recorded import Recorded
@@ -91,3 +94,40 @@ def test_what_is_neither_a_name_nor_a_time_is_said_to_be_none(store: Store, name
         store.resolve(name)
     assert "could be" not in str(refused.value)
     assert "at or before" not in str(refused.value)
+
+
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "EST5EDT,M3.2.0,M11.1.0")
+    time.tzset()
+    yield
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+@pytest.mark.usefixtures("new_york")
+@pytest.mark.parametrize(
+    ("now", "text", "meant"),
+    [
+        ("2026-11-30 12:00:00", "yesterday", "2026-11-29 23:59:59"),
+        ("2026-11-30 00:00:00", "yesterday", "2026-11-29 23:59:59"),
+        ("2026-11-30 00:00:05", "23:59", "2026-11-29 23:59:59"),
+        ("2026-11-30 00:00:05", "0:00", "2026-11-30 00:00:59"),
+        ("2026-11-30 00:30:00", "2h", "2026-11-29 22:30:00"),
+        ("2026-03-08 10:00:00", "23:30", "2026-03-07 23:30:59"),
+        ("2026-11-01 10:00:00", "23:30", "2026-10-31 23:30:59"),
+        ("2026-03-01 10:00:00", "23:30:07", "2026-02-28 23:30:07"),
+        ("2026-11-30 10:00:00", "2026-11-01", "2026-11-01 23:59:59"),
+        ("2026-11-30 10:00:00", "2026-12-31", "2026-12-31 23:59:59"),
+        ("2026-11-30 10:00:00", "2026-11-29 10:15", "2026-11-29 10:15:59"),
+    ],
+)
+def test_times_are_those_of_the_clock_on_the_wall(now: str, text: str, meant: str) -> None:
+    moment = parse_time(text, time.mktime(time.strptime(now, "%Y-%m-%d %H:%M:%S")))
+    assert time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment)) == meant
+
+
+@pytest.mark.parametrize("text", ["", "24:00", "12:60", "9" * 5000 + "h", "2026-02-30", "-1h", "1h2", "noon", "12"])
+def test_what_is_no_time_is_a_mistake(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a time"):
+        parse_time(text, time.time())
