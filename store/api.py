@@ -73,6 +73,11 @@ class Store:
             saves = self._workspace.tree(FILES)
             return [*found, saves.info] if saves.entries else found
 
+    @property
+    def conversations(self) -> int:
+        """How many conversations of agents there were here when they were last listed."""
+        return len(self._workspace.known_sessions())
+
     def tree(self, session: str | None = None) -> SessionTree:
         """The tree of a session (by the beginning of its id, or "files"); the newest one when none is named.
 

@@ -20,6 +20,8 @@ class TreeRead(Message):
     outline: Outline
     status: Status
     token: str
+    sessions: int = 0
+    """How many conversations there are here."""
 
 
 @dataclass

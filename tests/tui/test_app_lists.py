@@ -25,7 +25,11 @@ async def test_sessions_are_listed_filtered_and_opened(agent: Recorded) -> None:
     other.asked("Why is the build slow?")
     other.stops("It compiles everything twice.")
     async with running(agent.store()) as pilot:
+        await until(pilot, lambda: "Everything, by time" in frame(pilot.app))
+        await press(pilot, "escape")
+        await settled(pilot)
         assert "Why is the build slow?" in frame(pilot.app)
+        assert "Everything, by time" not in frame(pilot.app)
         await press(pilot, "s")
         await settled(pilot)
         shown = frame(pilot.app)
@@ -36,6 +40,18 @@ async def test_sessions_are_listed_filtered_and_opened(agent: Recorded) -> None:
         assert focused(pilot.app) == "list"
         await press(pilot, "enter")
         await until(pilot, lambda: "1  Write a parser" in frame(pilot.app))
+
+
+async def test_where_there_are_several_sessions_the_newest_is_one_enter_away(agent: Recorded) -> None:
+    other = Recorded(agent.project)
+    other.starts()
+    other.asked("Why is the build slow?")
+    other.stops("It compiles everything twice.")
+    async with running(agent.store()) as pilot:
+        await until(pilot, lambda: "Everything, by time" in frame(pilot.app))
+        await press(pilot, "enter")
+        await until(pilot, lambda: pilot.app.screen is main(pilot.app))
+        await until(pilot, lambda: "1  Why is the build slow?" in frame(pilot.app))
 
 
 async def test_everything_by_time_stands_under_days_and_opens_at_its_row(agent: Recorded) -> None:

@@ -105,7 +105,8 @@ class MainScreen(Welcome):
 
         def read(store: Store) -> TreeRead:
             token = store.token()
-            return TreeRead(session, Outline(store.tree(session)), store.status(), token)
+            outline = Outline(store.tree(session))
+            return TreeRead(session, outline, store.status(), token, store.conversations)
 
         try:
             self.post_message(await self.ask(read))
@@ -130,7 +131,10 @@ class MainScreen(Welcome):
             self.notice.say(message.status.interrupted, "attention", then="ctrl+p Recover… settles it")
         if self.nothing_recorded:
             self.look_for_history()
-        else:
+        elif first and self.session is None and message.sessions > 1 and self.app.screen is self:
+            # Which of them went wrong is the person's to say; the newest is under the cursor, one Enter away.
+            self.action_sessions()
+        if not self.nothing_recorded:
             self.query_one("#welcome").remove_class("-on")
         self.look()
 
