@@ -6,13 +6,13 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from . import agents, capture, catalog, imports, operations, points, roots, sides, timeline, transcripts, tree
+from . import agents, capture, catalog, imports, listing, operations, points, roots, sides, timeline, transcripts, tree
 from .agents.base import PartialState, Source
 from .catalog import Content
 from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
@@ -23,7 +23,7 @@ from .naming import clock, title
 from .operations import Record
 from .resolve import FILES
 from .restore.scope import Transition
-from .roots import Place, Root
+from .roots import Place
 from .saving import root_of
 from .sides import Side
 from .transcripts import Kept
@@ -31,9 +31,6 @@ from .transcripts import Kept
 DAY = 24 * 3600 * 10**9
 AT_A_GLANCE = 1.0
 """Seconds that somebody who only looks waits for a save that is under way."""
-DELETED = "the agent deleted its file; read from the store"
-MOVED = "it was started in another folder, which this one was before it was moved"
-UNWRITTEN = "the agent has no file of it: only its checkpoints are known"
 RESCUE_DAYS = 7
 """So long before the agent's own clean-up what its backups know is stored."""
 
@@ -98,14 +95,9 @@ class Workspace:
         found = [info for name in agents.names() for info in agents.get(name).sessions(self.root, nested)]
         place = self.place
         if place is not None:
-            on_disk = {session for info in found for session in info.ids}
-            kept = transcripts.known(Objects(place.git_dir))
-            found += [
-                replace(item.info, problem=MOVED if any(map(os.path.exists, item.info.files)) else DELETED)
-                for item in kept.values()
-                if not on_disk & set(item.info.ids)
-            ]
-            found += _only_checkpoints(self.content(), place.root, {session for info in found for session in info.ids})
+            content = self.content()
+            kept = [item.info for item in transcripts.known(Objects(place.git_dir)).values()]
+            found = listing.joined(found, kept, content.operations, content.rows, place.root)
         live = {item.session for item in self.live()}
         found = [replace(info, live=bool(live & set(info.ids))) for info in found]
         self._sessions = sorted(found, key=lambda info: info.updated, reverse=True)
@@ -156,11 +148,25 @@ class Workspace:
         return self._read[info.id]
 
     def sources(self, info: SessionInfo) -> list[Source]:
-        if any(os.path.exists(file) for file in info.files):
-            return agents.get(info.agent).sources(info)
+        """A session's files: those that the agent still has, and what the store has of the others."""
+        module = agents.get(info.agent)
+        pairs = list(zip(info.files, info.ids, strict=False))
+        here = [(file, session) for file, session in pairs if os.path.exists(file)]
+        if here and len(here) == len(pairs):
+            return module.sources(info)
+        files, ids = tuple(file for file, _ in here), tuple(session for _, session in here)
+        found = module.sources(replace(info, files=files, ids=ids)) if here else []
+        place = self.place
+        if place is None:
+            return found
         objects = self.objects()
-        kept = transcripts.known(objects).get(info.id)
-        return transcripts.sources(objects, kept) if kept else []
+        away = {str(act.fork.get("file")) for act in listing.forks_away(self.acts(), place.root.id)}
+        for kept in transcripts.known(objects).values():
+            if set(kept.info.ids) & set(info.ids):
+                told = away | {source.name for source in found}
+                found += [source for source in transcripts.sources(objects, kept) if source.name not in told]
+        order = {file: number for number, file in enumerate(info.files)}
+        return sorted(found, key=lambda source: order.get(source.name, len(order)))
 
     def open_file(self, name: str) -> BinaryIO:
         """An agent's file by the name that a span gives, from the disk or else from the store."""
@@ -320,20 +326,6 @@ def _stamp(file: str) -> tuple[str, int, int]:
     except OSError:
         return (file, 0, 0)
     return (file, found.st_size, found.st_mtime_ns)
-
-
-def _only_checkpoints(content: Content, root: Root, told: Collection[str]) -> list[SessionInfo]:
-    """Sessions that are known by their checkpoints alone: not written yet, or deleted before they were read."""
-    found: dict[str, SessionInfo] = {}
-    for row in content.rows:
-        item = row.stored.checkpoint
-        if item.root == root.id and item.session and item.session not in told and item.agent in agents.names():
-            title = item.text if item.reason == "prompt" else ""
-            first = found.get(item.session) or SessionInfo(
-                item.session, item.agent, "", 0, 0, (), (item.session,), cwd=root.path, problem=UNWRITTEN
-            )
-            found[item.session] = replace(first, title=first.title or title, updated=item.time)
-    return [replace(info, title=info.title or info.id[:8]) for info in found.values()]
 
 
 def _empty_tree(root: str) -> SessionTree:

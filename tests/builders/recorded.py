@@ -30,6 +30,17 @@ class Recorded:
         home = Path(os.environ["CLAUDE_CONFIG_DIR"])
         self.session = ClaudeSession(home, self.project, now=datetime.now(UTC), pace=timedelta(milliseconds=1))
 
+    def goes_on(self, session: str) -> Recorded:
+        """The agent again, resumed in another session of the same folder: a fork that was written."""
+        resumed = Recorded(self.project, hooked=self.hooked)
+        file = self.session.file.with_name(f"{session}.jsonl")
+        records = [json.loads(line) for line in file.read_text().splitlines()]
+        resumed.session.id, resumed.session.file = session, file
+        resumed.session.parents = {record["uuid"]: record.get("parentUuid") for record in records if "uuid" in record}
+        resumed.session.leaf = list(resumed.session.parents)[-1]
+        resumed.tell("SessionStart", source="resume")
+        return resumed
+
     def starts(self) -> None:
         self.tell("SessionStart", source="startup")
 
