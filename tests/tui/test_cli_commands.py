@@ -422,6 +422,23 @@ def test_a_person_is_asked_what_goes_back(project: Path) -> None:
     assert every_file(project) != before
 
 
+def test_when_a_file_changes_under_the_question_the_inventory_is_shown_again(project: Path) -> None:
+    point = saved()
+    spoil(project)
+    talk = Talk("restore", point, cwd=project)
+    talk.until("[y/N]")
+    (project / "src/app.py").write_text("one\ntwo\nthree\nin this very moment\n")
+    before = every_file(project)
+    talk.type("y\n")
+    talk.until("a file changed since this was shown")
+    talk.until("Go back (files)? [y/N]: y\n", 0.1)
+    talk.until("−1  src/app.py")
+    assert every_file(project) == before
+    talk.type("n\n")
+    assert talk.close() == 3
+    assert every_file(project) == before
+
+
 def test_ctrl_c_at_a_question_changes_nothing(project: Path) -> None:
     point = saved()
     spoil(project)
@@ -431,3 +448,17 @@ def test_ctrl_c_at_a_question_changes_nothing(project: Path) -> None:
     talk.interrupt()
     assert talk.close() == 3
     assert every_file(project) == before
+
+
+def test_a_named_folder_is_the_root_though_one_above_it_is_recorded(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forkpoint("save")
+    inner = project / "inner"
+    inner.mkdir()
+    (inner / "file").write_text("x")
+    assert forkpoint("-C", inner, "save", "--json").json["files"] == 1
+    assert forkpoint("-C", inner, "log").lines[0] == str(inner)
+    (project / "other").mkdir()
+    monkeypatch.chdir(project / "other")
+    assert forkpoint("log").lines[0] == str(project)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from ...store.errors import Refused, UsageError
 from ...store.model import Inventory, OnConflict, RestoreResult, Scope
+from .. import words
 from .call import Call, command
 from .documents import inventory_document, result_document
 from .inventory_text import SCOPES, inventory_rows, result_lines
 
 if TYPE_CHECKING:
-    from ...store.api import Store
+    from ...store.api import RestorePlan, Store
 
 WHICH = "say what goes back: --files, --conversation or --both"
 
@@ -63,7 +64,7 @@ def restore(
         raise UsageError(WHICH)
     paths = [call.path(name) for name in names]
 
-    def plan(chosen: Scope):
+    def plan(chosen: Scope) -> RestorePlan:
         return store.plan_restore(id, chosen, everything=everything, paths=paths, choices=on_conflict)
 
     planned = plan(scope or "both")
@@ -78,10 +79,37 @@ def restore(
         planned = plan(_ask_scope())
         show_inventory(call, planned.inventory)
     if not yes:
-        call.confirm(f"Go back ({SCOPES[planned.inventory.scope]})?")
-        if live and planned.inventory.live:
-            call.confirm("An agent may be writing these files at this moment. Go back all the same?")
-    return show_result(call, store.restore(planned, live=live))
+        _confirm(call, planned.inventory, live)
+    result = _carried_out(call, store, planned, plan, yes, live)
+    code = show_result(call, result)
+    if result.late_conflicts and not call.json:
+        # What was carried out is what was shown; the rest is shown anew.
+        call.output.say("", "Going back again would do this:")
+        call.output.table(inventory_rows(plan("files").inventory))
+    return code
+
+
+def _confirm(call: Call, inventory: Inventory, live: bool) -> None:
+    call.confirm(f"Go back ({SCOPES[inventory.scope]})?")
+    if live and inventory.live:
+        call.confirm("An agent may be writing these files at this moment. Go back all the same?")
+
+
+def _carried_out(
+    call: Call, store: Store, planned: RestorePlan, plan: Callable[[Scope], RestorePlan], yes: bool, live: bool
+) -> RestoreResult:
+    """Goes back; where a file changed since the inventory was shown, shows it again to a person who is there."""
+    while True:
+        try:
+            return store.restore(planned, live=live)
+        except Refused as refused:
+            again = plan(planned.inventory.scope)
+            if yes or not call.asks or again.inventory == planned.inventory:
+                raise
+            planned = again
+            call.output.say("", f"Nothing was done yet: {words.one_line(refused.what)}. Now it is this:")
+            call.output.table(inventory_rows(planned.inventory))
+            _confirm(call, planned.inventory, live)
 
 
 def _flags(files: bool, conversation: bool, both: bool) -> Sequence[tuple[Scope, bool]]:
