@@ -42,7 +42,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | None = None, *, home: Path | None = None) -> Store:
-        """Opens the root that `folder` belongs to. Raises UnsafePlace for / and the home folder."""
+        """Opens a folder as a root; without one, the root that the current folder belongs to. Raises UnsafePlace."""
         return cls(Workspace(folder, home))
 
     @property

@@ -23,8 +23,11 @@ class Saved(NamedTuple):
 
 
 def root_of(folder: str | os.PathLike[str] | None, home: Path | None = None) -> str:
-    """The root that a folder belongs to. Raises UnsafePlace for / and the home folder."""
-    root = roots.choose(roots.real(folder or os.getcwd()), home or data_folder())
+    """The root that is meant: a folder that is named, else the one that the current folder belongs to.
+
+    Raises UnsafePlace for / and the home folder.
+    """
+    root = roots.real(folder) if folder else roots.choose(roots.real(os.getcwd()), home or data_folder())
     roots.refuse_unsafe(root)
     return root
 

@@ -40,7 +40,7 @@ class Call:
         return self.terminal.person and not self.json
 
     def store(self) -> Store:
-        """The store, opened on the root that the folder belongs to; opening writes nothing."""
+        """The store, opened on the root that is meant; opening writes nothing."""
         if self.opened is None:
             # Imported here: `--help` and a wrong option need no engine.
             from ...store.api import Store
@@ -50,7 +50,7 @@ class Call:
         return self.opened
 
     def root(self) -> str:
-        """The root that the folder belongs to, found without opening the store."""
+        """The root that is meant, found without opening the store."""
         from ...store.saving import root_of
 
         self._need_folder()
@@ -115,7 +115,7 @@ def place(function: Callable[..., Any]) -> Callable[..., Any]:
         "--json", is_flag=True, expose_value=False, callback=_set_json, help="One JSON document instead of text."
     )(function)
     return click.option(
-        "-C", "folder", metavar="DIR", expose_value=False, callback=_set_folder, help="As if called in DIR."
+        "-C", "folder", metavar="DIR", expose_value=False, callback=_set_folder, help="The root; else the one around here."
     )(function)
 
 
