@@ -95,11 +95,11 @@ def of_saves(info_id: str, rows: Sequence[Row], acts: Sequence[Record], root: st
         entry = Entry(f"save-{checkpoint.id}", parent, "notice", checkpoint.time, text, info_id, flavour="save")
         entries.append(entry)
         points.append(replace(_point(row, None, {entry.id: "files"}, held), entry=entry.id, branch="files"))
-    head = entries[-1].id if entries else ""
+    head, newest = (entries[-1].id, max(entry.time for entry in entries)) if entries else ("", 0)
     branch = Branch("files", head, "active", None, info_id, first=entries[0].id if entries else None)
     return replace(
         base,
-        info=replace(base.info, entries=len(entries), branches=1 if entries else 0),
+        info=replace(base.info, updated=newest, entries=len(entries), branches=1 if entries else 0),
         entries=tuple(entries),
         points=tuple(points),
         branches=(branch,) if entries else (),
@@ -114,6 +114,10 @@ def _plain_name(checkpoint: Checkpoint) -> str:
     return checkpoint.text or names.get(checkpoint.reason, checkpoint.reason)
 
 
+NOT_UNDONE = {"undo": "redo goes the other way", "redo": "undo goes the other way"}
+"""Why an act that takes back or brings back is not itself undone."""
+
+
 def shown(acts: Sequence[Record], root: str, sessions: Sequence[str]) -> list[Operation]:
     """Operations of a root as rows, the oldest first; which can be undone, and why others cannot."""
     done, undone = taken_back(acts, root)
@@ -124,7 +128,8 @@ def shown(acts: Sequence[Record], root: str, sessions: Sequence[str]) -> list[Op
         if act.root != root or act.session not in sessions:
             continue
         undoable = act.id in open_ids and act.kind not in ("undo", "redo")
-        why = "" if undoable else ("undone: redo brings it back" if act.id in gone else "taken back or not a change")
+        past = "undone: redo brings it back" if act.id in gone else NOT_UNDONE.get(act.kind, "undone")
+        why = "" if undoable else past
         found.append(
             Operation(
                 act.id,

@@ -100,6 +100,22 @@ async def test_a_person_s_change_is_a_conflict_that_stays_unless_told_otherwise(
         await until(pilot, lambda: not (agent.project / "fold.py").exists())
 
 
+async def test_after_an_undo_the_cursor_is_where_one_is_and_a_long_notice_is_whole(agent: Recorded) -> None:
+    async with running(agent.store()) as pilot:
+        await press(pilot, "K", "r", "b", "ctrl+s")
+        await until(pilot, lambda: "To go on with it" in frame(pilot.app))
+        await press(pilot, "escape")
+        words = " ".join(frame(pilot.app).split())
+        assert "files went back, the conversation goes on as branch" in words
+        assert "u undoes" in words
+        await press(pilot, "@", "u", "ctrl+s")
+        await until(pilot, lambda: "Undone" in frame(pilot.app))
+        await settled(pilot)
+        row = main(pilot.app).timeline.row
+        assert row is not None
+        assert row.text == "Folded lines are joined."
+
+
 async def test_moving_to_the_button_and_enter_does_it_once(agent: Recorded) -> None:
     async with running(agent.store()) as pilot:
         await press(pilot, "K", "r", "f")

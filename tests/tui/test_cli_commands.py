@@ -158,6 +158,21 @@ def test_sessions_as_a_document(project: Path) -> None:
     }
 
 
+def test_saves_by_hand_are_as_old_as_the_newest_of_them(project: Path) -> None:
+    saved()
+    (session,) = forkpoint("sessions", "--json").json
+    (checkpoint,) = forkpoint("log", "--json").json["checkpoints"]
+    assert session["updated"] == checkpoint["time"]
+    assert "0 Bytes" not in forkpoint("sessions").out
+
+
+def test_what_took_back_says_which_way_goes_on(project: Path) -> None:
+    forkpoint("pin", saved())
+    forkpoint("undo", "--yes")
+    undo, pin = forkpoint("operations", "--json").json
+    assert (undo["why"], pin["why"]) == ("redo goes the other way", "undone: redo brings it back")
+
+
 def test_diff_to_now(project: Path) -> None:
     point = saved()
     spoil(project)

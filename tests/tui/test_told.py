@@ -116,7 +116,7 @@ def test_the_bottom_line_tells_whether_anything_is_recorded() -> None:
     assert told_so == "● recording claude · 14 checkpoints, 48 MB · branch keep-loop"
     off = replace(STATUS, recording=False, why="disk is full", checkpoints=0, bytes=0)
     assert bar(headline.recording(outline, off, SIGNS)) == (
-        "○ not recording · 0 checkpoints · branch keep-loop · disk is full"
+        "○ not recording · disk is full · 0 checkpoints · branch keep-loop"
     )
 
 

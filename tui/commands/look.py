@@ -60,7 +60,7 @@ def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
             Cell(words.one_line(info.agent)),
             Cell(words.moment(info.updated, now), "dim", right=True),
             Cell(words.count(info.entries, "entry", "entries"), right=True),
-            Cell(words.size(info.bytes), right=True),
+            Cell(words.size(info.bytes) if info.bytes else "", right=True),
         ),
         (Cell(words.one_line(info.title), "bold"),),
         (Cell(" · ".join(filter(None, notes)), "yellow"),),

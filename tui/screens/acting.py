@@ -117,6 +117,8 @@ class Acting(Page):
         if done is None:
             return
         way, result = done
+        # After an undo one wants to see where one is now; who goes back stands there already.
+        self.timeline.seeks_here = not way.asks_scope
         self.read_tree()
         line = result_line(way.done, result)
         missed = [*result.failed, *result.late_conflicts]

@@ -61,13 +61,12 @@ def recording(outline: Outline, status: Status, signs: Signs) -> list[Span]:
         spans += [(f"{signs.checkpoint} ", "added"), (f"recording {' '.join(status.agents)}", "text")]
     else:
         spans.append((f"{signs.idle} not recording", "attention"))
+        spans.append((f" {signs.dot} {one_line(status.why)}", "muted"))
     stored = f", {size(status.bytes)}" if status.bytes else ""
     spans.append((f" {signs.dot} {count(status.checkpoints, 'checkpoint')}{stored}", "muted"))
     branch = next((branch.name for branch in outline.tree.branches if branch.state == "active"), "")
     if branch:
         spans.append((f" {signs.dot} branch {one_line(branch)}", "muted"))
-    if not status.recording:
-        spans.append((f" {signs.dot} {one_line(status.why)}", "muted"))
     return spans
 
 

@@ -9,12 +9,14 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.events import Click
+from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
 from ..actions import Action, key_names
 from ..theme import inked
 from .lines import Span, clip, spans_length
+from .sheet import Paragraph, wrapped
 
 if TYPE_CHECKING:
     from ..app import ForkpointApp
@@ -110,14 +112,30 @@ class KeyBar(Bar):
 
 
 class Notice(Bar):
-    """What just happened, until something else does or esc takes it away."""
+    """What just happened, until something else does or esc takes it away; on as many lines as it needs, up to four."""
 
-    DEFAULT_CSS = "Notice { display: none; } Notice.-on { display: block; }"
+    DEFAULT_CSS = "Notice { display: none; height: auto; max-height: 4; } Notice.-on { display: block; }"
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lines(width))
+
+    def lines(self, width: int) -> list[list[Span]]:
+        """What is said, in so many cells."""
+        paragraph = Paragraph([(text, ink) for text, ink in self.left if text], indent=1, hang=2)
+        return wrapped(paragraph, width - 1)
+
+    def render_line(self, y: int) -> Strip:
+        width, lines = self.size.width, self.lines(self.size.width)
+        if y >= len(lines):
+            return Strip.blank(width, self.rich_style)
+        segments = [Segment(self.app.signs.drawn(text), self._style(ink)) for text, ink in lines[y] if text]
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
 
     def say(self, text: str, ink: str = "text", *, then: str = "") -> None:
         """Tells something: what it is, and in words of less weight what can be done then."""
         sign = "! " if ink == "attention" else ""
         self.show([(sign + text, ink), (f"  {then}" if then else "", "muted")])
+        self.refresh(layout=True)
         self.add_class("-on")
 
     def hush(self) -> bool:

@@ -29,6 +29,8 @@ class Timeline(Lines):
         self.needle = ""
         self.hits: list[int] = []
         """Rows that hold what is searched for."""
+        self.seeks_here = False
+        """The next state of the tree is shown where one is in it."""
         self._here: dict[int, str] = {}
         self._seen = 0
         """How many rows there were when the last line was on the screen."""
@@ -63,7 +65,8 @@ class Timeline(Lines):
         self._find()
         self._columns = line_columns(outline.rows)
         self._show(before, offset)
-        if first or changed:
+        if first or changed or self.seeks_here or (before is not None and before.key not in outline.index):
+            self.seeks_here = False
             self.go_here()
 
     @property
