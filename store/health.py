@@ -92,7 +92,9 @@ def status(workspace: Workspace) -> Status:
 
 
 def _trouble(workspace: Workspace) -> str:
-    """The cause that a hook wrote down when it could not record, if it still stands."""
+    """Why a hook could not record now: there is no git, or the cause that one wrote down, if it still stands."""
+    if shutil.which("git") is None:
+        return "git was not found on PATH: install git"
     return next((item.cause for item in trouble.open_troubles(workspace.home, workspace.root)), "")
 
 

@@ -193,7 +193,9 @@ def _made_anew(place: Place, stat: os.stat_result) -> bool:
             return False
     except FileNotFoundError:
         pass
-    return bool(place.root.birth) and birth_of(place.root.path) != place.root.birth
+    born = birth_of(place.root.path) if place.root.birth else ""
+    # What the system does not tell now (there is no stat on PATH) is no other folder.
+    return bool(born) and born != place.root.birth
 
 
 def _moved(place: Place, root: str) -> Place:

@@ -199,6 +199,16 @@ async def test_i_shows_the_lines_and_ctrl_s_switches_recording_on(found: ClaudeS
     assert "hook claude" in settings.read_text()
 
 
+async def test_what_needs_a_row_is_not_offered_without_one(tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    async with running(Store.open(tmp_path / "bare")) as pilot:
+        keys = frame(pilot.app).split("\n")[-1]
+        assert "Record…" in keys
+        assert "Checkpoint" in keys
+        assert "Go back" not in keys
+        assert "Fork" not in keys
+
+
 async def test_an_empty_folder_says_what_would_be_here(tmp_path: Path) -> None:
     async with running(Store.open(tmp_path)) as pilot:
         await until(pilot, lambda: "No agent's session was found" in frame(pilot.app))

@@ -122,6 +122,18 @@ def test_a_machine_without_git(project: Path, tmp_path: Path) -> None:
     answer = process("doctor", cwd=project, env=env)
     assert answer.code == 1
     assert "git" in answer.out
+    forkpoint("install", "claude", "--yes")
+    assert process("status", "--line", cwd=project).code == 0
+    answer = process("status", "--line", cwd=project, env=env)
+    assert answer.code == 1
+    assert "git was not found" in answer.out
+
+
+def test_a_folder_whose_time_of_birth_nobody_tells_now_is_the_one_it_was(project: Path, tmp_path: Path) -> None:
+    point = forkpoint("save", "--json").json["id"]
+    (project / "new").write_text("so that the folder changed since")
+    answer = process("show", point, cwd=project, env=without(tmp_path / "bin", "stat"))
+    assert answer.code == 0, answer.err
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,10 @@ WANTED: dict[str, Callable[[Row], bool]] = {
 }
 
 
+ROW_ACTIONS = frozenset({"enter", "diff", "mark", "restore", "fork", "label", "pin", "copy", "copy_id", "compare_now"})
+"""What is done with a row, and not offered where there is none."""
+
+
 class Moving(Acting):
     """Moves through the tree and between the panes; changes nothing."""
 
@@ -46,6 +50,8 @@ class Moving(Acting):
             return bool(self.status and self.status.interrupted)
         if action in ("next_hit", "previous_hit"):
             return bool(self.timeline.needle) if self.is_mounted else False
+        if action in ROW_ACTIONS:
+            return bool(self.timeline.shown) if self.is_mounted else False
         return super().offers(action)
 
     def _seek(self, by: int, wanted: str) -> None:
