@@ -123,11 +123,15 @@ def parse_time(text: str, now: float) -> float:
 def point_for(built: SessionTree, entry: str) -> Point | None:
     """The point that a row without a checkpoint stands for: the newest at or before it on its branch."""
     index = {item.id: item for item in built.entries}
+    at = index.get(entry)
     by_entry: dict[str, list[Point]] = {}
     for point in built.points:
-        if point.entry is not None and point.reason != "guard":
+        if point.entry is None or point.reason == "guard":
+            continue
+        # To go to a prompt is to go to before it: what was saved while it was being answered is too late.
+        late = at is not None and at.kind == "prompt" and point.side == "after" and point.time > at.time
+        if not (late and point.entry == entry):
             by_entry.setdefault(point.entry, []).append(point)
-    at = index.get(entry)
     while at is not None:
         if at.id in by_entry:
             return max(by_entry[at.id], key=lambda point: point.time)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from . import capture, roots
 from .capture import Wanted
+from .errors import NoWorkspace
 from .home import data_folder
 
 
@@ -25,9 +26,14 @@ class Saved(NamedTuple):
 def root_of(folder: str | os.PathLike[str] | None, home: Path | None = None) -> str:
     """The root that is meant: a folder that is named, else the one that the current folder belongs to.
 
-    Raises UnsafePlace for / and the home folder.
+    Raises UnsafePlace for / and the home folder, NoWorkspace when the current folder was deleted.
     """
-    root = roots.real(folder) if folder else roots.choose(roots.real(os.getcwd()), home or data_folder())
+    try:
+        root = roots.real(folder) if folder else roots.choose(roots.real(os.getcwd()), home or data_folder())
+    except FileNotFoundError:
+        raise NoWorkspace(
+            "the current folder is not there any more", todo="go to one that is, or name one: -C"
+        ) from None
     roots.refuse_unsafe(root)
     return root
 

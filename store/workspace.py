@@ -111,6 +111,7 @@ class Workspace:
         """A cheap value that changes when something new can be read: a few calls of stat, nothing is opened."""
         files = {file for info in list(self._sessions) for file in info.files}
         watched = files | {os.path.dirname(file) for file in files}
+        watched |= {folder for name in agents.names() for folder in agents.get(name).watched(self.root)}
         place = self.place
         if place is not None:
             watched |= {str(place.index_file), str(place.open_calls_file), str(place.git_dir / operations.REF)}

@@ -126,6 +126,10 @@ class Agent(Protocol):
         """
         ...
 
+    def watched(self, root: str) -> tuple[str, ...]:
+        """Folders whose times change when a session of a root begins."""
+        ...
+
     def sessions(self, root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
         """Sessions that were started in the root or under it, but not under a nested root; the newest first.
 

@@ -625,6 +625,28 @@ def test_the_token_changes_with_a_checkpoint_and_with_lines_of_a_transcript(proj
     assert store.token() != second
 
 
+def test_the_token_changes_with_the_first_session_of_a_folder(project: Path) -> None:
+    store = Store.open(project)
+    store.sessions()
+    first = store.token()
+    agent = Recorded(project, hooked=False)
+    agent.asked("Hello")
+    assert store.token() != first
+
+
+def test_a_prompt_s_row_stands_for_the_files_before_it_whatever_was_saved_since(project: Path) -> None:
+    agent = session(project)
+    agent.asked("Think about it")
+    make(project, {"app.py": "a try of mine\n"})
+    agent.store().save(session=agent.session.id)
+    agent.stops()
+    store = agent.store()
+    built = store.tree()
+    entry = next(entry for entry in built.entries if entry.text == "Think about it")
+    target = store.plan_restore(entry.id, "files").inventory.target
+    assert target.checkpoint == point_before(built, "Think about it").id
+
+
 def test_looking_at_a_session_from_before_writes_nothing(project: Path, machine: Path) -> None:
     agent = Recorded(project, hooked=False)
     agent.asked("First")

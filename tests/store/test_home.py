@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pwd
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,16 @@ def test_files_among_the_workspaces_are_passed_over(tmp_path: Path) -> None:
     store.save()
     (store.home / "workspaces" / ".DS_Store").write_bytes(b"\0")
     assert len(Store.open(tmp_path / "shop").tree().points) == 1
+
+
+def test_a_folder_that_was_deleted_under_the_shell_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    script = 'cd "$1"; rmdir "$1"; for word in save log status; do "$2" -c "$3" $word; echo $?; done'
+    program = "from forkpoint.tui.cli import main; main()"
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", tmp_path / "gone", sys.executable, program], capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["1", "1", "1"]
+    assert set(done.stderr.splitlines()) == {
+        "forkpoint: the current folder is not there any more; go to one that is, or name one: -C"
+    }

@@ -28,6 +28,13 @@ def own_data() -> tuple[str, ...]:
     return own_data()
 
 
+def watched(root: str) -> tuple[str, ...]:
+    """Folders whose times change when a session of a root begins: those of all projects, and of this one."""
+    from .places import project_folder, projects
+
+    return (projects(), project_folder(root))
+
+
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
     """Sessions that were started in the root or under it, but not under a nested root; the newest first."""
     from .places import sessions
