@@ -251,6 +251,17 @@ def test_wrapping_keeps_every_word_within_the_width(width: int) -> None:
     assert "".join("".join(piece for piece, _ in line) for line in lines).replace(" ", "") == words.replace(" ", "")
 
 
+@pytest.mark.parametrize("width", range(8, 60))
+def test_a_word_in_several_inks_is_not_broken_between_them(width: int) -> None:
+    spans = [("payment.html", "text"), (": ", "text"), ("1 line goes", "removed"), (", ", "text"), ("6 見出", "added")]
+    lines = wrapped(Paragraph([*spans, ("!", "text"), (" unbrokenname", "text"), (".", "text")], hang=2), width)
+    told = ["".join(words for words, _ in line) for line in lines]
+    assert all(cell_len(line) <= width for line in told)
+    assert "".join("".join(told).split()) == "payment.html:1linegoes,6見出!unbrokenname."
+    if width >= 16:
+        assert not any(line.strip()[:1] in {",", ":", "!", "."} for line in told), told
+
+
 def test_line_feeds_and_tabs_of_a_paragraph_stay() -> None:
     lines = wrapped(Paragraph((("a\n\tb", "text"),), indent=1), 20)
     assert ["".join(piece for piece, _ in line) for line in lines] == [" a", "     b"]

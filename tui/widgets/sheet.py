@@ -69,11 +69,29 @@ class _Wrapper:
                         self.turn()
                     continue
                 if self.used > self.hang:
-                    self.turn()
+                    self._turn_with_word()
                 self._put_long(word, ink)
                 continue
             self.lines[-1].append((word, ink))
             self.used += length
+
+    def _turn_with_word(self) -> None:
+        """Turns, and takes along what stands right before: a word in two inks is one word all the same."""
+        line = self.lines[-1]
+        carried: list[Span] = []
+        while line and not line[-1][0][-1:].isspace():
+            words, ink = line.pop()
+            start = max((at + 1 for at, letter in enumerate(words) if letter.isspace()), default=0)
+            carried.insert(0, (words[start:], ink))
+            if start:
+                line.append((words[:start], ink))
+        if not line:
+            # One word fills the line: it breaks where it must.
+            line.extend(carried)
+            carried = []
+        self.turn()
+        self.lines[-1] += carried
+        self.used += sum(cell_len(words) for words, _ in carried)
 
     def _put_long(self, word: str, ink: str) -> None:
         """Adds a word that may be longer than a line."""
