@@ -93,6 +93,15 @@ class AtomicStorage(Storage):
         if self._held is not None:
             self.write(self._held)
 
+    @contextmanager
+    def in_memory(self) -> Generator[None]:
+        """Keeps all that is written to itself: the file cannot be."""
+        self._gathering = True
+        try:
+            yield
+        finally:
+            self._gathering = False
+
 
 def load(place: Place, objects: Objects, held_content: Content | None = None) -> Content:
     """The catalog, caught up with the store; `held_content` itself while nothing has changed since.
@@ -130,7 +139,8 @@ def _current(
             with held(place.workspace / "catalog.lock", who="catalog"), storage.batch():
                 return _catch_up(database, objects, refs, head, stamp)
         except (OSError, StoreUnwritable):
-            pass
+            with storage.in_memory():
+                return _catch_up(database, objects, refs, head, stamp)
     return _content(database)
 
 

@@ -20,7 +20,7 @@ from .text import first_line
 
 NAME = "trouble.json"
 HOUR = 3600 * 1_000_000_000
-_DISK_FULL = ("No space left", "Disk quota", os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+_DISK_FULL = ("No space left", "Out of diskspace", "Disk quota", os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
 
 
 class Trouble(NamedTuple):

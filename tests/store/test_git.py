@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 import pytest
-from forkpoint.store.errors import GitFailed, GitMissing, StoreDamaged
+from forkpoint.store.errors import GitFailed, GitMissing, StoreDamaged, StoreUnwritable
 from forkpoint.store.git import process
 from forkpoint.store.git.compare import compare
 from forkpoint.store.git.reader import Objects, Stored
@@ -124,3 +124,15 @@ def test_a_damaged_object_is_named(git_dir: Path) -> None:
 @given(st.binary(min_size=1, max_size=20))
 def test_quoting_leaves_one_line(path: bytes) -> None:
     assert b"\n" not in quoted(path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        b"fatal: sha1 file 'objects/pack/tmp_pack_eufGLj' write error. Out of diskspace\n",
+        b"fatal: unable to create temporary file: No space left on device\n",
+        b"error: unable to create directory for refs/points/aa: Permission denied\n",
+    ],
+)
+def test_a_git_that_could_not_write_is_told_as_a_store_that_cannot_be_written(words: bytes) -> None:
+    assert isinstance(process.failure("fast-import", words, 128), StoreUnwritable)

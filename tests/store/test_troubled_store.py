@@ -39,7 +39,9 @@ def test_a_store_that_cannot_be_written_can_still_be_looked_at(project: Path, tm
     agent.writes("b", "1\n")
     Store.open(project).save(label="first")
     make(project, {"a": "2\n"})
-    agent.store().tree()  # so that all modules are read: somebody else may not be able to
+    agent.store().tree()  # also so that all modules are read: somebody else may not be able to
+    (place_of(project).workspace / "catalog.json").unlink()
+    (place_of(project).workspace / "catalog.lock").unlink()
     home, config = tmp_path / "data", tmp_path / "claude"
     shutil.move(data_folder(), home)
     shutil.move(agent.session.home, config)
