@@ -20,7 +20,14 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
-UNWRITABLE = ("No space left", "Out of diskspace", "Disk quota", "Permission denied", "Read-only file system", "File too large")
+UNWRITABLE = (
+    "No space left",
+    "Out of diskspace",
+    "Disk quota",
+    "Permission denied",
+    "Read-only file system",
+    "File too large",
+)
 
 
 def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
