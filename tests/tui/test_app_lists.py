@@ -199,6 +199,14 @@ async def test_i_shows_the_lines_and_ctrl_s_switches_recording_on(found: ClaudeS
     assert "hook claude" in settings.read_text()
 
 
+async def test_a_save_is_called_by_its_label_once(tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    store = Store.open(tmp_path / "bare")
+    store.save(label="before lunch")
+    async with running(store, session="files") as pilot:
+        assert frame(pilot.app).split("\n")[1].count("before lunch") == 1
+
+
 async def test_what_needs_a_row_is_not_offered_without_one(tmp_path: Path) -> None:
     (tmp_path / "bare").mkdir()
     async with running(Store.open(tmp_path / "bare")) as pilot:

@@ -147,7 +147,7 @@ def _facts(point: Point | None, place: Place | None) -> tuple[Cell, ...]:
     lines = words.signed(point.added, point.removed)
     if lines and place is not None and place.kind == "prompt":
         lines = f"{lines} since the turn before"
-    return (Cell(lines, "dim"), Cell(" · ".join(_notes(point)), "yellow"))
+    return (Cell(lines, "dim"), Cell(" · ".join(_notes(point, place.text if place else "")), "yellow"))
 
 
 def _here(point: Point | None, drawing: _Drawing) -> str:
@@ -155,8 +155,9 @@ def _here(point: Point | None, drawing: _Drawing) -> str:
     return {(True, True): "◀ here", (True, False): "◀ files", (False, True): "◀ talk"}.get((files, drawing.talks), "")
 
 
-def _notes(point: Point) -> list[str]:
-    notes = [f"[{words.one_line(point.label)}]"] if point.label else []
+def _notes(point: Point, called: str) -> list[str]:
+    """What else there is to say of a point; a save is called by its label already."""
+    notes = [f"[{words.one_line(point.label)}]"] if point.label and point.label != called else []
     notes += ["pinned"] if point.pinned else []
     notes += [f"knows {words.count(point.known, 'file')}"] if not point.complete else []
     notes += ["late"] if point.late else []

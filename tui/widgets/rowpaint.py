@@ -116,7 +116,8 @@ def _wrong(row: Row, look: Look) -> list[Span]:
 def _chips(row: Row, state: State, look: Look) -> list[Span]:
     """Labels and pins: of a folded row those inside of it too."""
     points = [*row.points, *row.moved] if state.folds and not state.is_open else row.points
-    labels = dict.fromkeys(point.label for point in points if point.label)
+    # A save is called by its label already.
+    labels = dict.fromkeys(point.label for point in points if point.label and point.label != row.text)
     chips: list[Span] = [(f" [{one_line(label)}]", "chip") for label in labels]
     if any(point.pinned for point in points):
         chips.append((f" {look.signs.pin}", "chip"))
