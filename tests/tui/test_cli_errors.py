@@ -176,3 +176,11 @@ def test_a_broken_pipe_is_quiet(project: Path) -> None:
 def test_the_command_line_is_reached_as_a_script(project: Path) -> None:
     assert process("save", "--json", cwd=project).json["files"] == 1
     assert process("--version").out.startswith("forkpoint ")
+
+
+@pytest.mark.parametrize(("path", "words"), [("", "empty"), ("../other", "outside of"), ("missing", "no such path")])
+def test_a_path_that_means_nothing_restores_nothing(project: Path, path: str, words: str) -> None:
+    forkpoint("save", "-m", "first")
+    (project / "a.txt").write_text("b\n")
+    assert_one_line(forkpoint("restore", "first", "--path", path, "--yes"), 2, words)
+    assert (project / "a.txt").read_text() == "b\n"

@@ -70,8 +70,10 @@ class Call:
     def path(self, name: str) -> bytes:
         """A path given on the command line, relative to the root; links in it are not followed at its end.
 
-        Raises click's usage error for a path outside of the root.
+        Raises click's usage error for a path outside of the root, and for an empty one.
         """
+        if not name:
+            raise click.UsageError("the path is empty")  # "$FILE" that is not set must not mean everything
         root = os.fsencode(self.store().root)
         full = os.path.normpath(os.path.join(self.folder or os.getcwd(), name))
         folder, last = os.path.split(os.fsencode(full))
