@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -122,7 +123,11 @@ class Notice(Bar):
     def lines(self, width: int) -> list[list[Span]]:
         """What is said, in so many cells."""
         paragraph = Paragraph([(text, ink) for text, ink in self.left if text], indent=1, hang=2)
-        return wrapped(paragraph, width - 1)
+        lines = wrapped(paragraph, width - 1)
+        return [
+            [("".join(text for text, _ in run), ink) for ink, run in groupby(line, key=lambda span: span[1])]
+            for line in lines
+        ]
 
     def render_line(self, y: int) -> Strip:
         width, lines = self.size.width, self.lines(self.size.width)
