@@ -33,7 +33,9 @@ class Painted(Widget):
         def app(self) -> ForkpointApp: ...
 
     def lines(self, width: int) -> list[list[Span]]:
-        raise NotImplementedError
+        """What is painted at a width; a subclass says it."""
+        del width
+        return []
 
     def ink(self, names: str) -> Style:
         """The style of inks over each other, on the widget's ground."""
