@@ -117,7 +117,7 @@ def place(function: Callable[..., Any]) -> Callable[..., Any]:
         "--json", is_flag=True, expose_value=False, callback=_set_json, help="One JSON document instead of text."
     )(function)
     return click.option(
-        "-C", "folder", metavar="DIR", expose_value=False, callback=_set_folder, help="The root; else the one around here."
+        "-C", "folder", metavar="DIR", expose_value=False, callback=_set_folder, help="The root; else the one here."
     )(function)
 
 
