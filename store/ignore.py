@@ -1,25 +1,22 @@
 """Which paths are ignored: .gitignore at every level, .git/info/exclude, the person's excludes, .forkpointignore.
 
-The patterns are matched by pathspec; the order in which sources speak is git's (gitignore(5)), with .forkpointignore
-before all others. A path that the project's index tracks is not ignored, unless .forkpointignore names it.
+The order in which sources speak is git's (gitignore(5)), with .forkpointignore before all others. A path that the
+project's index tracks is not ignored, unless .forkpointignore names it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from .git.process import call_in, personal_setting
+from .patterns import verdict
 
 GIT_FILE = ".gitignore"
 OUR_FILE = ".forkpointignore"
-BELOW = "ps_d"
-"""The group of pathspec's expressions that matches the slash between a named folder and what is below it."""
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -27,7 +24,7 @@ class Source(NamedTuple):
     """One file of ignore patterns."""
 
     base: str
-    """The folder that its patterns are relative to: "" or "a/b/"."""
+    """The folder that its patterns are relative to: "" or "a/b/"; "/a/b/" for one above, which calls the root a/b."""
     name: str
     """.gitignore, .forkpointignore, exclude, or global."""
     text: str
@@ -55,11 +52,15 @@ class Rules:
     def judge(self, path: str, is_folder: bool) -> Source | None:
         """The source that ignores `path`, or None."""
         for source in reversed(self.sources):
-            if path.startswith(source.base):
-                name = path[len(source.base) :] + ("/" if is_folder else "")
-                verdict = _verdict(source.text, name)
-                if verdict is not None:
-                    return source if verdict else None
+            if source.base.startswith("/"):
+                name = source.base[1:] + path
+            elif path.startswith(source.base):
+                name = path[len(source.base) :]
+            else:
+                continue
+            ignored = verdict(source.text, name, is_folder)
+            if ignored is not None:
+                return source if ignored else None
         return None
 
 
@@ -69,7 +70,7 @@ class RuleBook:
     def __init__(self, sources: Iterable[Source]) -> None:
         self._by_base: dict[str, list[Source]] = {}
         for source in sources:
-            self._by_base.setdefault(source.base, []).append(source)
+            self._by_base.setdefault("" if source.base.startswith("/") else source.base, []).append(source)
         self._at: dict[str, tuple[Rules, bool]] = {}
 
     def ignores(self, path: str, is_folder: bool = False) -> bool:
@@ -92,33 +93,6 @@ class RuleBook:
             self._at[step] = (rules.extended(own) if own else rules, excluded)
             folder = step
         return self._at[folder]
-
-
-def _verdict(text: str, name: str) -> bool | None:
-    """What the last pattern that speaks of exactly this name says; a folder's name ends in "/".
-
-    pathspec lets a pattern also match all below a folder that it names. Git does not, and it matters for "!": in
-    "build/", "!keep" the second must not bring keep/build back.
-    """
-    for regex, ignores in _compiled(text):
-        found = regex.match(name)
-        if found is not None and found.groupdict().get(BELOW) is None:
-            return ignores
-        if found is not None and found.end(BELOW) == len(name):
-            return ignores
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _compiled(text: str) -> tuple[tuple[re.Pattern[str], bool], ...]:
-    """Patterns of a text with what they say, the last one first."""
-    from pathspec import GitIgnoreSpec
-
-    patterns = [
-        (cast("re.Pattern[str] | None", getattr(pattern, "regex", None)), pattern.include)
-        for pattern in GitIgnoreSpec.from_lines(text.split("\n")).patterns
-    ]
-    return tuple((regex, include) for regex, include in reversed(patterns) if regex is not None and include is not None)
 
 
 class Repository:
@@ -159,15 +133,15 @@ class Repository:
                 folders.add(name)
         self._tracked, self._folders = frozenset(inside), frozenset(folders)
 
-    def excludes(self) -> list[Source]:
-        """The person's global excludes and the repository's own exclude file."""
+    def excludes(self, base: str) -> list[Source]:
+        """The person's global excludes and the repository's own exclude file; `base` as in Source."""
         chosen = (
             personal_setting(self.top, "core.excludesFile", {self.git_dir, _common_folder(self.git_dir)})
             or _default_excludes()
         )
         exclude = os.path.join(_common_folder(self.git_dir), "info", "exclude")
         found = (("global", chosen), ("exclude", exclude))
-        return [Source(self.prefix, name, text) for name, file in found if (text := read_text(file))]
+        return [Source(base, name, text) for name, file in found if (text := read_text(file))]
 
 
 def git_folder(top: str) -> str:
@@ -228,40 +202,24 @@ def outermost(root: str, repository: Repository | None) -> Rules:
         chosen = personal_setting(root, "core.excludesFile") or _default_excludes()
         text = read_text(chosen)
         return Rules((Source("", "global", text),) if text else ())
-    sources = list(repository.excludes())
+    sources = list(repository.excludes(_climb(root, repository.top)))
     if repository.top != root:
         sources += _above(root, repository.top)
     return Rules(tuple(sources))
 
 
 def _above(root: str, top: str) -> list[Source]:
-    """Sources of folders between the work tree's top and the root, their patterns rewritten for the root.
-
-    A pattern of a folder above can name paths below the root only through the root's own path, so the text is kept
-    and the base is written as a negative climb: "../" for each level.
-    """
+    """Sources of folders between the work tree's top and the root."""
     found: list[Source] = []
     folder = top
-    parts = os.path.relpath(root, top).split(os.sep)
-    for depth, part in enumerate(parts):
+    for part in os.path.relpath(root, top).split(os.sep):
         text = read_text(os.path.join(folder, GIT_FILE))
         if text:
-            below = "/".join(parts[depth:]) + "/"
-            found.append(Source("", GIT_FILE, _anchored(text, below)))
+            found.append(Source(_climb(root, folder), GIT_FILE, text))
         folder = os.path.join(folder, part)
     return found
 
 
-def _anchored(text: str, below: str) -> str:
-    """Patterns of a folder above, said for a folder `below` it: anchored ones that lead elsewhere fall away."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
-        anchored = "/" in body.rstrip().rstrip("/")
-        if not anchored:
-            lines.append(line)
-        elif body.lstrip("/").startswith(below):
-            lines.append(f"{sign}/{body.lstrip('/')[len(below) :]}")
-        elif body.startswith("**/"):
-            lines.append(line)
-    return "\n".join(lines)
+def _climb(root: str, folder: str) -> str:
+    """The base of a source in a folder at or above the root: how the root is called from there."""
+    return "" if folder == root else f"/{os.path.relpath(root, folder)}/"

@@ -304,7 +304,7 @@ class _Walk:
         if ".git" in dotted and place.path:
             repository = Repository(os.path.join(self.root, place.path[:-1]), place.path)
             self.stamps[place.path] = repository.stamp
-            rules = Rules(tuple(repository.excludes()))
+            rules = Rules(tuple(repository.excludes(repository.prefix)))
             self.sources += rules.sources
         own = [
             Source(place.path, name, text)

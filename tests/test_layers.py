@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SCREEN = ("textual", "rich", "click")
-HEAVY = (*SCREEN, "pygit2", "msgspec", "tinydb", "unidiff", "humanize", "filelock", "pathspec", "orjson", "asyncio")
+HEAVY = (*SCREEN, "pygit2", "msgspec", "tinydb", "unidiff", "humanize", "filelock", "orjson", "asyncio")
 
 
 def _modules(package: str) -> list[str]:
