@@ -121,7 +121,7 @@ def _root_of(event: HookEvent, home: Path) -> str:
 
 def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, moment: int = 0) -> None:
     """Takes what the step wants, and keeps what is known of the agent's calls."""
-    place = roots.adopt(root, home)
+    place = roots.adopt(root, home, anew=True)
     if not event.call:
         step = step._replace(call="")
     with calls.changing(place.open_calls_file) as known:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .durable import write_atomic
-from .errors import StoreDamaged, StoreUnwritable, UnsafePlace
+from .errors import Refused, StoreDamaged, StoreUnwritable, UnsafePlace
 from .git import process
 from .home import make_folder
 from .locks import held
@@ -205,12 +205,22 @@ def _moved(place: Place, root: str) -> Place:
     return moved
 
 
-def adopt(root: str, home: Path) -> Place:
-    """The place of a root, made if there is none. Raises UnsafePlace, StoreUnwritable."""
+def adopt(root: str, home: Path, *, anew: bool = False) -> Place:
+    """The place of a root, made if there is none. Raises UnsafePlace, StoreUnwritable.
+
+    A folder that was deleted and made anew under a recorded path is another one: a person is asked (Refused) before
+    it gets a record of its own, unless `anew`.
+    """
     refuse_unsafe(root)
     existing = find(root, home)
     if existing is not None:
         return existing
+    if not anew and replaced(root, home) is not None:
+        raise Refused(
+            "this folder was deleted and made anew since it was recorded",
+            path=root,
+            todo="forkpoint save --yes begins a record of its own; the old one stays",
+        )
     try:
         make_folder(home)
         with held(home / "lock", who="a new workspace"):

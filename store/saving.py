@@ -50,9 +50,10 @@ def save(
 ) -> Saved:
     """A checkpoint of a root as it is now; returns when it is on the disk.
 
-    `agreed` lets the first one be of a very large folder (rule 8; else Refused). `progress` gets (files so far, 0).
+    `agreed`: the first one may be of a very large folder (rule 8), or of one made anew under a recorded path; else
+    Refused. `progress` gets (files so far, 0).
     """
-    place = roots.adopt(root, home or data_folder())
+    place = roots.adopt(root, home or data_folder(), anew=agreed)
     wanted = Wanted("manual", agent=agent, session=session, label=label, agreed=agreed)
     taken = capture.take(place, wanted, progress=(lambda done: progress(done, 0)) if progress else None)
     return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())))

@@ -16,6 +16,7 @@ from forkpoint.store.capture import Wanted
 from forkpoint.store.errors import Refused, StoreUnwritable, UnsafePlace
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.home import data_folder
+from forkpoint.store.saving import save as save_root
 from forkpoint.store.states import State
 
 from ..builders.folders import Link, git, make, repository, seen
@@ -383,3 +384,16 @@ def test_an_agent_s_own_data_inside_of_the_root_is_left_out_and_its_settings_kep
     taken = save(root)
     assert sorted(state_of(root, taken.id)) == [b".claude/settings.json", b"a"]
     assert dict(taken.uncaptured) == dict.fromkeys([".claude/projects", ".claude/.claude.json"], "the agent's own")
+
+
+def test_a_person_is_asked_before_a_folder_made_anew_gets_a_record_of_its_own(root: Path) -> None:
+    make(root, {"a": "1"})
+    first = save_root(os.path.realpath(root))
+    root.rename(root.with_name("old"))
+    make(root, {"a": "2"})
+    with pytest.raises(Refused, match="deleted and made anew"):
+        save_root(os.path.realpath(root))
+    second = save_root(os.path.realpath(root), agreed=True)
+    third = save_root(os.path.realpath(root))
+    assert len({first.id, second.id, third.id}) == 3
+    assert len(roots.places(data_folder())) == 2

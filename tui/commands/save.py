@@ -16,7 +16,7 @@ from .call import Call, command
 @command("save")
 @click.option("-m", "--label", default="", help="A label for the checkpoint.")
 @click.option("--session", default="", metavar="S", help="The session it belongs to; else the workspace's own.")
-@click.option("-y", "--yes", is_flag=True, help="Without asking, though the folder is very large.")
+@click.option("-y", "--yes", is_flag=True, help="Without asking, though it is very large or made anew.")
 def save(call: Call, label: str, session: str, yes: bool) -> int:
     """A checkpoint of now; prints its id."""
     root = call.root()
@@ -33,7 +33,7 @@ def _saved(call: Call, root: str, label: str, session: str, yes: bool) -> Saved:
 
 
 def agreed(call: Call, save: Callable[[bool], Saved], yes: bool) -> Saved:
-    """Saves; where the folder is so large that a person has to agree first (rule 8), asks one who is there."""
+    """Saves; where a person has to agree first (a very large folder, one made anew), asks one who is there."""
     try:
         return save(yes)
     except Busy:
