@@ -204,7 +204,7 @@ class _Walk:
         self.folders[place.path] = old if mode == old.mode else old._replace(mode=mode)
         if old.holds:
             self.holding.add(place.path)
-        return [place._replace(path=f"{place.path}{name}/", excluded=name in old.forced) for name in old.folders]
+        return [place._replace(path=f"{place.path}{name}/", excluded=f"{name}/" in old.forced) for name in old.folders]
 
     def _anew(
         self,
@@ -318,7 +318,10 @@ class _Walk:
 
 
 class _Judge:
-    """Says for the names of one folder whether they are ignored, from the index where that still holds."""
+    """Says for the names of one folder whether they are ignored, from the index where that still holds.
+
+    Kept are names with what they are, a folder's with its slash: "build/" says nothing of a file called build.
+    """
 
     def __init__(self, walk: _Walk, place: _Place, old: Folder | None) -> None:
         self._place = place
@@ -342,20 +345,22 @@ class _Judge:
         """Names that no pattern ignores, by the index."""
         if self._plain is None:
             old = self._old
-            self._plain = (old.files.keys() | set(old.folders)) - set(old.forced) if old is not None else set()
+            names = old.files.keys() | {f"{name}/" for name in old.folders} if old is not None else set[str]()
+            self._plain = names.difference(old.forced if old is not None else ())
         return self._plain
 
     def ignored(self, name: str, is_folder: bool) -> bool | None:
         """None: leave it out. Else captured; True: what is below is ignored unless tracked."""
-        if name in self.plain:
+        kept = f"{name}/" if is_folder else name
+        if kept in self.plain:
             return False
-        if name in self._out:
-            self.out.append(name)
+        if kept in self._out:
+            self.out.append(kept)
             return None
-        if name in self._forced or self._decide(name, is_folder):
-            self.forced.append(name)
+        if kept in self._forced or self._decide(name, is_folder):
+            self.forced.append(kept)
             return True
-        if self.out and self.out[-1] == name:
+        if self.out and self.out[-1] == kept:
             return None
         return False
 
@@ -369,7 +374,7 @@ class _Judge:
         ours = source is not None and source.name == OUR_FILE
         if not ours and place.repository is not None and place.repository.tracks(path, self._root, is_folder):
             return True
-        self.out.append(name)
+        self.out.append(f"{name}/" if is_folder else name)
         return False
 
 

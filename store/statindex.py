@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .durable import write_atomic
 
-FORMAT = 2
+FORMAT = 3
 
 FileInfo = tuple[int, int, int, int, int, str]
 """st_mode, size, mtime ns, ctime ns, inode, blob id. A ctime of 0 never matches: the bytes are read again."""
@@ -35,9 +35,9 @@ class Folder(NamedTuple):
     byte_count: int
     """… and how many bytes they have."""
     ignored: tuple[str, ...]
-    """Names that a pattern ignores and no index tracks."""
+    """Names that a pattern ignores and no index tracks; a folder's with its slash."""
     forced: tuple[str, ...]
-    """Names that a pattern ignores but that are tracked, hence captured."""
+    """Names that a pattern ignores but that are tracked, hence captured; a folder's with its slash."""
     folders: tuple[str, ...]
     odd: dict[str, int]
     """Permission bits of files that are not the usual ones."""

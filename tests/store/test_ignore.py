@@ -123,3 +123,15 @@ def test_a_pattern_that_brings_a_folder_back_does_not_bring_back_what_others_ign
     root = repository(tmp_path / "root")
     make(root, {".gitignore": "build/\n!keep.log\n*.o\n!/a\n", "keep.log/build/x": "", "a/y.o": "", "a/z": ""})
     assert kept(root) == git_keeps(root) == {".gitignore", "a/z"}
+
+
+def test_a_folder_that_becomes_a_file_of_that_name_is_judged_anew_and_the_other_way_round(tmp_path: Path) -> None:
+    root = make(tmp_path / "root", {".gitignore": "made/\n", "made/x": "1", "other/y": "1", "plain": "1"})
+    assert kept(root) == {".gitignore", "other/y", "plain"}
+    (root / "made" / "x").unlink()
+    (root / "made").rmdir()
+    make(root, {"made": "a file", ".gitignore": "made/\n"})
+    assert kept(root) == {".gitignore", "made", "other/y", "plain"}
+    (root / "made").unlink()
+    make(root, {"made/x": "1"})
+    assert kept(root) == {".gitignore", "other/y", "plain"}
