@@ -17,7 +17,7 @@ from .home import settings
 from .points import Checkpoint
 from .roots import Place
 from .scan import Limits, Scan, scan
-from .states import FOLDER_MODE, Node
+from .states import FOLDER_MODE, Node, State
 from .statindex import FileInfo, Index
 
 Progress = Callable[[int], None]
@@ -146,7 +146,8 @@ def _take(
             return Taken(index.point, False, False, found.files, found.uncaptured)
         moment = max(wanted.time or time.time_ns(), index.time + 1)
         checkpoint = _record(place, wanted, found, index, moment)
-        extra = [(path, node) for path, node in must_store if path not in found.state()] if must_store else []
+        held: State = found.state() if must_store else {}
+        extra = [(path, node) for path, node in must_store if path not in held]
         tree = writer.commit(checkpoint, found, index, extra)
         encoded = statindex.encode(Index(tree, checkpoint.id, moment, found.stamps, found.folders))
         writer.close()

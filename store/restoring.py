@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from . import agents, capture, diff, forking, imports, live, operations, timeline
@@ -17,7 +17,7 @@ from .goal import Goal, leaving, moved_on
 from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
 from .operations import Record
 from .restore import apply, journal
-from .restore.below import ignores_case, opened_root, standing
+from .restore.below import ignores_case, look, opened_root, standing
 from .restore.coverage import Coverage, Pair, differences
 from .restore.paths import folded
 from .restore.plan import Plan
@@ -301,10 +301,10 @@ def change_files(
 
 def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[bytes, Node]]:
     """Looks at the folder once more: what is carried out is what was shown (rule 3). Gives what the guard must hold."""
-    now = workspace.now(locked=True).state
     before: dict[bytes, Node | None] = {}
     for change in wanted.changes:
         before.setdefault(change.path, change.before)
+    now = seen_too(workspace, workspace.now(locked=True), before).state
     for path, node in before.items():
         found = now.get(path)
         if found != node and not _is_folder(node) and not _is_folder(found):
@@ -314,6 +314,20 @@ def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[by
                 todo="look at it again: nothing was changed",
             )
     return [(path, node) for path, node in before.items() if node is not None and node.kind != "folder"]
+
+
+def seen_too(workspace: Workspace, now: Side, paths: Iterable[bytes]) -> Side:
+    """The folder as it is, with the files at some paths that are ignored now, or too large to be captured."""
+    found: dict[bytes, Node] = {}
+    with opened_root(workspace.root) as top:
+        for path in paths:
+            if path not in now.state and standing(top, path) == "other":
+                with suppress(OSError):
+                    node = look(top, path)
+                    if node is not None and node.kind != "special":
+                        found[path] = node
+    uncaptured = {path: why for path, why in (now.uncaptured or {}).items() if path not in found}
+    return replace(now, state={**now.state, **found}, uncaptured=uncaptured) if found else now
 
 
 def _is_folder(node: Node | None) -> bool:

@@ -14,7 +14,7 @@ from .restore.apply import Outcome
 from .restore.coverage import Coverage, differences
 from .restore.plan import Plan
 from .restore.scope import take_back
-from .restoring import NOTHING, Files, change_files, coverage, locked, planned, state_after, told
+from .restoring import NOTHING, Files, change_files, coverage, locked, planned, seen_too, state_after, told
 from .roots import Place
 from .states import State
 from .workspace import Workspace
@@ -80,7 +80,8 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
             "what this needs is kept no longer, so it is past undoing",
             todo="forkpoint operations lists what was done here",
         )
-    now = workspace.now()
+    # What the operation put there is taken back also where it is ignored now, or larger than what is captured.
+    now = seen_too(workspace, workspace.now(), changes)
     around = _state_around(workspace, record, redo)
     wanted = state_after(
         now.state if around is None else around,

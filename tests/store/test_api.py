@@ -304,6 +304,32 @@ def test_an_ignored_path_is_left_alone_in_both_directions(project: Path) -> None
     assert (project / "now.txt").read_text() == "ignored now\n"
 
 
+@pytest.mark.parametrize("kept_out", ["ignored", "too large"])
+def test_what_came_back_is_taken_back_again_though_it_is_not_captured_any_more(project: Path, kept_out: str) -> None:
+    store = Store.open(project)
+    make(project, {"made.tmp": "0123456789\n"})
+    saved = store.save()
+    (project / "made.tmp").unlink()
+    if kept_out == "ignored":
+        make(project, {".gitignore": "*.tmp\n"})
+    else:
+        (store.home / "settings.toml").write_text("[limits]\nlargest_file = 10\n")
+    before = seen(project)
+    store.restore(store.plan_restore(saved.id, "files", paths=[b"made.tmp"]))
+    after = seen(project)
+    assert (project / "made.tmp").read_text() == "0123456789\n"
+    for _ in range(2):
+        store.undo(store.plan_undo())
+        assert seen(project) == before
+        store.redo(store.plan_redo())
+        assert seen(project) == after
+    make(project, {"made.tmp": "by a person\n"})
+    plan = store.plan_undo()
+    assert [change.path for change in (*plan.inventory.conflicts, *plan.inventory.kept)] == [b"made.tmp"]
+    store.undo(plan)
+    assert (project / "made.tmp").read_text() == "by a person\n"
+
+
 def test_what_changed_after_it_was_shown_is_not_overwritten(project: Path) -> None:
     agent = session(project)
     store = agent.store()
