@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -251,9 +252,16 @@ def _write(workspace: Path, roots: list[Root]) -> None:
 
 def birth_of(folder: str) -> str:
     """When a folder was made; "" where the system does not tell. os.stat has it on macOS only."""
-    made = getattr(os.stat(folder), "st_birthtime", None)
+    found = os.stat(folder)
+    made = getattr(found, "st_birthtime", None)
     if made is not None or not sys.platform.startswith("linux"):
         return str(made or "")
+    return _asked_birth(folder, found.st_dev, found.st_ino, found.st_ctime_ns)
+
+
+@lru_cache(maxsize=64)
+def _asked_birth(folder: str, *unchanged: int) -> str:
+    """The answer of stat(1), asked once while the folder is `unchanged`: whoever follows a session asks every second."""
     try:
         done = subprocess.run(["stat", "-c", "%W", folder], capture_output=True, check=False)
     except OSError:
