@@ -261,7 +261,7 @@ def birth_of(folder: str) -> str:
 
 @lru_cache(maxsize=64)
 def _asked_birth(folder: str, *unchanged: int) -> str:
-    """The answer of stat(1), asked once while the folder is `unchanged`: whoever follows a session asks every second."""
+    """The answer of stat(1), asked once while the folder is `unchanged`: some look every second."""
     try:
         done = subprocess.run(["stat", "-c", "%W", folder], capture_output=True, check=False)
     except OSError:
