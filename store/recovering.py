@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
-from . import operations
-from .errors import Busy, StoreUnwritable
+from . import forking, operations
+from .errors import Busy, Refused, StoreUnwritable
 from .health import Finding
 from .operations import Record
 from .restore import journal
+from .restore.apply import Outcome
 from .restore.recovery import finish_or_roll_back
 from .restoring import locked
 from .roots import Place
@@ -38,26 +40,52 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
             return [Finding(True, "no restore was interrupted here")]
         objects = workspace.objects()
         outcome = finish_or_roll_back(begun, objects, finish=not back)
-        if outcome.changed and begun.operation not in {act.id for act in workspace.acts()}:
-            record = Record(
-                begun.operation,
-                "restore",
-                operations.moment(),
-                place.root.id,
-                summary="went back, interrupted and " + ("rolled back" if back else "finished"),
-                point=begun.target,
-                scope="files",
-                guard=begun.guard,
-                changes=operations.changes_of(dict(outcome.changed)),
-                failed=len(outcome.failed),
-            )
-            operations.append(place, objects, record)
+        left = [Finding(False, f"{os.fsdecode(path)}: {why}", "look at it yourself") for path, why in _left(outcome)]
+        if begun.operation not in {act.id for act in workspace.acts()}:
+            record = _record(place, begun, outcome, back)
+            left += _branch(workspace, place, record, back)
+            record = replace(record, fork={}) if back else record
+            if record.changes or record.fork:
+                operations.append(place, objects, record)
         journal.close(begun)
     words = "rolled back: as before" if back else "finished: as asked"
-    left = [*outcome.failed, *outcome.conflicts]
-    found = [
-        Finding(
-            True, f"the interrupted restore is {words}, {len(outcome.done)} of {len(outcome.done) + len(left)} paths"
+    paths = len(outcome.done) + len(_left(outcome))
+    return [Finding(True, f"the interrupted restore is {words}, {len(outcome.done)} of {paths} paths"), *left]
+
+
+def _left(outcome: Outcome) -> list[tuple[bytes, str]]:
+    return [*outcome.failed, *outcome.conflicts]
+
+
+def _record(place: Place, begun: journal.Journal, outcome: Outcome, back: bool) -> Record:
+    """The operation as it is to be recorded: what it was to be, and what has become of it."""
+    if begun.about:
+        record = operations.decode(begun.about.encode(), str(begun.file))
+    else:
+        record = Record(
+            begun.operation, "restore", 0, place.root.id, summary="went back", point=begun.target, scope="files"
         )
-    ]
-    return found + [Finding(False, f"{os.fsdecode(path)}: {why}", "look at it yourself") for path, why in left]
+    if back and record.of:
+        # An undo that was rolled back took nothing back.
+        record = replace(record, kind="restore", of="")
+    return replace(
+        record,
+        time=max(operations.moment(), record.time),
+        summary=f"{record.summary}, interrupted and {'rolled back' if back else 'finished'}",
+        guard=begun.guard,
+        changes=operations.changes_of(dict(outcome.changed)),
+        failed=len(outcome.failed),
+    )
+
+
+def _branch(workspace: Workspace, place: Place, record: Record, back: bool) -> list[Finding]:
+    """Does with the branch what belongs to the operation; says what could not be done."""
+    of = next((act for act in workspace.acts() if act.id == record.of), None)
+    try:
+        if back and record.fork:
+            forking.to_trash(place, record)
+        elif of is not None and of.fork:
+            (forking.from_trash if record.kind == "redo" else forking.to_trash)(place, of)
+    except Refused as refused:
+        return [Finding(False, str(refused), "look at it yourself")]
+    return []

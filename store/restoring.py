@@ -287,6 +287,7 @@ def change_files(
             target=record.point,
             root=workspace.root,
             changes=wanted.changes,
+            about=operations.encode(record).decode(),
         )
         guard = workspace.stored(taken.id)
         assert guard is not None

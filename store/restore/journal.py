@@ -41,6 +41,8 @@ class Journal:
     changes: tuple[Change, ...]
     begun: int = 0
     """How many of the changes were begun, as far as is known."""
+    about: str = ""
+    """What the caller has to know of the operation when it is settled; opaque here."""
 
     def note(self, number: int) -> None:
         """Records that change `number` is begun; a disk that is full stops no restore for this."""
@@ -48,11 +50,15 @@ class Journal:
             stream.write(b'{"begun": %d}\n' % number)
 
 
-def begin(file: Path, *, operation: str, guard: str, target: str, root: str, changes: Sequence[Change]) -> Journal:
+def begin(
+    file: Path, *, operation: str, guard: str, target: str, root: str, changes: Sequence[Change], about: str = ""
+) -> Journal:
     """Writes the journal, fsynced. Raises Refused when one is there: that restore has to be recovered first."""
     if file.exists():
         raise Refused("a restore was interrupted here", path=root, todo="forkpoint recover")
-    journal = Journal(file, operation, guard, target, root, time.time_ns(), secrets.token_hex(8), tuple(changes))
+    journal = Journal(
+        file, operation, guard, target, root, time.time_ns(), secrets.token_hex(8), tuple(changes), about=about
+    )
     write_atomic(file, _encode(journal))
     return journal
 
@@ -68,7 +74,9 @@ def pending(file: Path) -> Journal | None:
         return _decode(file, json.loads(first), _last_begun(rest))
     except (ValueError, TypeError, KeyError) as error:
         raise StoreDamaged(
-            f"the journal of a restore cannot be read ({error})", path=str(file), todo="forkpoint doctor"
+            f"the journal of a restore cannot be read ({error})",
+            path=str(file),
+            todo="what was here before it is in the newest guard: forkpoint log files; then remove the journal",
         ) from None
 
 
@@ -89,7 +97,7 @@ def _last_begun(lines: bytes) -> int:
 
 
 def _encode(journal: Journal) -> bytes:
-    plain = {name: getattr(journal, name) for name in ("operation", "guard", "target", "started", "token")}
+    plain = {name: getattr(journal, name) for name in ("operation", "guard", "target", "started", "token", "about")}
     plain["root"] = journal.root
     plain["changes"] = [_plain(change) for change in journal.changes]
     return json.dumps(plain, ensure_ascii=True).encode() + b"\n"
@@ -119,6 +127,7 @@ def _decode(file: Path, plain: dict[str, Any], begun: int) -> Journal:
         str(plain["token"]),
         tuple(_change(item) for item in plain["changes"]),
         begun,
+        str(plain.get("about", "")),
     )
 
 

@@ -7,13 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from forkpoint.store.api import Store
+from forkpoint.store.api import RestorePlan, Store
 from forkpoint.store.errors import Refused
+from forkpoint.store.restore import apply
 
 from ..builders.folders import make, seen
+from ..builders.recorded import Recorded
 
 FILES = 400
 SCRIPT = """
@@ -120,3 +124,78 @@ def test_a_restore_under_way_is_not_taken_for_an_interrupted_one(root: Path) -> 
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     assert not store.interrupted
     os.close(descriptor)
+
+
+class Killed(BaseException):
+    """Stands for the death of the process: nothing below handles it."""
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Recorded:
+    found = Recorded(make(tmp_path, {"shop/a": "0\n"}) / "shop")
+    found.starts()
+    found.asked("Change it")
+    found.runs("make", lambda root: make(root, {"a": "1\n", "new": "1\n"}))
+    found.stops()
+    return found
+
+
+def interrupted(act: Callable[[], object], *, done: bool) -> None:
+    """Does something and dies in the middle of it: before the files are changed, or after it and before it is told."""
+    real = apply.carry_out
+
+    def carry_out(*arguments: Any) -> None:
+        if done:
+            real(*arguments)
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(apply, "carry_out", carry_out)
+        act()
+
+
+def both(agent: Recorded) -> tuple[Store, RestorePlan]:
+    store = agent.store()
+    point = next(point for point in store.tree().points if point.reason == "tool")
+    agent.asked("Once more")
+    agent.runs("make", lambda root: make(root, {"a": "2\n"}))
+    agent.stops()
+    return store, store.plan_restore(point.id, "both")
+
+
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("back", [False, True])
+def test_files_and_branch_of_an_interrupted_restore_are_settled_as_one(agent: Recorded, back: bool, done: bool) -> None:
+    store, plan = both(agent)
+    before = agent.store().tree()
+    assert plan.fork is not None
+    file = Path(plan.fork.fork.file)
+    interrupted(lambda: store.restore(plan), done=done)
+    store = agent.store()
+    assert store.interrupted
+    assert all(finding.ok for finding in store.recover(back=back))
+    built = agent.store().tree()
+    assert ((agent.project / "a").read_text(), file.exists()) == (("2\n", False) if back else ("1\n", True))
+    assert (built.here.talk == before.here.talk) is back
+    assert len(built.branches) == len(before.branches) + (not back)
+    assert [operation.kind for operation in store.operations()] == ([] if back else ["restore"])
+
+
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("back", [False, True])
+def test_an_interrupted_undo_took_it_back_or_it_did_not(agent: Recorded, back: bool, done: bool) -> None:
+    store, plan = both(agent)
+    result = store.restore(plan)
+    assert plan.fork is not None and result.fork is not None
+    file = Path(plan.fork.fork.file)
+    store = agent.store()
+    interrupted(lambda: store.undo(store.plan_undo()), done=done)
+    store = agent.store()
+    assert all(finding.ok for finding in store.recover(back=back))
+    assert ((agent.project / "a").read_text(), file.exists()) == (("1\n", True) if back else ("2\n", False))
+    store = agent.store()
+    if back:
+        store.undo(store.plan_undo())
+    else:
+        store.redo(store.plan_redo())
+    assert ((agent.project / "a").read_text(), file.exists()) == (("2\n", False) if back else ("1\n", True))
