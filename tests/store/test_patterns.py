@@ -45,7 +45,9 @@ def we_keep(folder: Path) -> set[str]:
     return {os.fsdecode(path) for path, node in found.items() if node.kind != "folder"}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(top=texts, inner=texts, exclude=texts, below=st.booleans())
 def test_any_patterns_leave_out_what_git_leaves_out(
     root: Path, top: str, inner: str, exclude: str, below: bool
