@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from .roots import Place
 from .states import Node
 
 VERSION = 1
+DAMAGED = "damaged"
 COUNTED = 400
 """Points that change more files than this are not counted line by line."""
 
@@ -109,7 +110,10 @@ def load(place: Place, objects: Objects, held_content: Content | None = None) ->
     A store that cannot be written is read all the same.
     """
     refs = objects.refs(points.REFS)
-    head = objects.ref(operations.REF) or ""
+    try:
+        head = objects.ref(operations.REF) or ""
+    except StoreDamaged:
+        head = DAMAGED
     stamp = _stamp(refs, head)
     if held_content is not None and held_content.stamp == stamp:
         return held_content
@@ -183,15 +187,23 @@ def _catch_up(database: TinyDB, objects: Objects, refs: dict[str, str], head: st
     }
     table.insert_multiple([_document(objects, stored, by_id) for stored in fresh])
     if state.get("head") != head:
-        acts = database.table("operations")
-        acts.truncate()
-        acts.insert_multiple(
-            [{"record": operations.encode(record).decode()} for _, record in operations.chain(objects)]
-        )
+        damaged += _read_operations(database, objects)
     meta.truncate()
     # What could not be read may be readable again at the next look: out of memory or out of open files is no damage.
     meta.insert({"version": VERSION, "stamp": "" if damaged else stamp, "head": head, "damaged": damaged})
     return _content(database)
+
+
+def _read_operations(database: TinyDB, objects: Objects) -> list[str]:
+    """Reads the operations anew; where that fails those that are known stay. Gives the refs that are damaged."""
+    try:
+        chain = operations.chain(objects)
+    except StoreDamaged:
+        return [operations.REF]
+    acts = database.table("operations")
+    acts.truncate()
+    acts.insert_multiple([{"record": operations.encode(record).decode()} for _, record in chain])
+    return []
 
 
 def _document(objects: Objects, stored: Stored, by_id: dict[str, Stored]) -> dict[str, Any]:
@@ -200,10 +212,11 @@ def _document(objects: Objects, stored: Stored, by_id: dict[str, Stored]) -> dic
     changed: int | None = None
     lines: tuple[int | None, int | None] = (None, None)
     if base is not None and checkpoint.complete:
-        pairs = compare(objects, base, stored)
-        changed = len(pairs)
-        if changed <= COUNTED:
-            lines = _lines(objects, pairs)
+        with suppress(StoreDamaged):
+            pairs = compare(objects, base, stored)
+            changed = len(pairs)
+            if changed <= COUNTED:
+                lines = _lines(objects, pairs)
     return {
         "commit": stored.commit,
         "parts": [stored.files, stored.modes, stored.empty, stored.rules],

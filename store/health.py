@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from .git.stream import EMPTY_TREE
 from .model import Live, Point
 
 if TYPE_CHECKING:
+    from .roots import Place
     from .workspace import Workspace
 
 LEAST_FREE = 1 << 30
@@ -131,9 +133,19 @@ def doctor(workspace: Workspace) -> list[Finding]:
         )
     found += [Finding(False, f"{error.what}: {error.path}", error.todo) for error in roots.unreadable(workspace.home)]
     place = workspace.place
+    if place is not None:
+        found += _objects(place)
     if place is not None and place.journal_file.exists():
         found.append(Finding(False, "a restore was interrupted", "forkpoint recover"))
     return found
+
+
+def _objects(place: Place) -> list[Finding]:
+    try:
+        Objects(place.git_dir).refs(points.REFS)
+    except StoreDamaged as error:
+        return [Finding(False, error.what, f"bring {place.git_dir} back, or move {place.workspace} away to begin anew")]
+    return []
 
 
 def _git() -> Finding:
@@ -182,8 +194,27 @@ def verify(workspace: Workspace) -> list[Finding]:
     except StoreDamaged as error:
         found.append(Finding(False, f"operations: {error}"))
         count = 0
+    found += [Finding(False, f"the ref {name} cannot be read") for name in _unreadable_refs(place.git_dir, objects)]
+    if found:
+        # What the indexes say is stored may be what is lost: the next checkpoints store everything again.
+        for index in place.workspace.glob("roots/*/index"):
+            with suppress(OSError):
+                index.unlink()
+        return [*found, Finding(True, "the next checkpoint stores every file again")]
     words = f"{len(checkpoints)} checkpoints, {count} operations, {len(sound)} objects are what they say they are"
-    return found or [Finding(True, words)]
+    return [Finding(True, words)]
+
+
+def _unreadable_refs(git_dir: Path, objects: Objects) -> list[str]:
+    """Refs that are there as files, but that git passes over."""
+    known = objects.refs("refs/").keys()
+    names = (
+        os.path.relpath(os.path.join(folder, name), git_dir)
+        for folder, _, files in os.walk(git_dir / "refs")
+        for name in files
+        if not name.endswith(".lock")
+    )
+    return sorted(name for name in names if name not in known)
 
 
 def _checkpoint(objects: Objects, ref: str, commit: str, sound: set[str]) -> list[Finding]:

@@ -255,6 +255,7 @@ def change_files(
     """
     place = workspace.need_place()
     with locked(place, record.kind):
+        workspace.objects().ref(operations.REF)  # damaged, nothing could be recorded: better now than afterwards
         if journal.pending(place.journal_file) is not None:
             raise Refused("a restore was interrupted here", path=workspace.root, todo="forkpoint recover")
         if wanted.changes and not live_too:

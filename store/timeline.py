@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from . import operations
 from .catalog import Row
+from .errors import StoreDamaged
 from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
 from .operations import Record
@@ -30,7 +31,9 @@ def of_root(
     checkpoint meanwhile. While another session had a call open too, only what a call's own input names is. Everything
     that was found between calls is somebody else's, or unsure.
     """
-    stored = [row.stored for row in rows if row.stored.checkpoint.root == root and row.stored.checkpoint.complete]
+    stored = _readable(
+        objects, [row.stored for row in rows if row.stored.checkpoint.root == root and row.stored.checkpoint.complete]
+    )
     moved = [act for act in acts if act.root == root and act.changes]
     found: list[Transition] = []
     previous: Stored | None = None
@@ -87,10 +90,7 @@ def _restored(act: Record, found: list[Transition]) -> Nodes:
 
 def _since(objects: Objects, previous: Stored, item: Stored, overlay: Nodes) -> Nodes:
     """What changed from one checkpoint to the next, apart from what our own restores in between did."""
-    key = (previous.files, previous.modes, previous.empty, item.files, item.modes, item.empty)
-    if key not in _compared:
-        _compared[key] = compare(objects, previous, item)
-    changes = dict(_compared[key])
+    changes = dict(_difference(objects, previous, item) or {})
     if overlay:
         state = objects.state(item)
         for path, (_, put) in overlay.items():
@@ -100,6 +100,30 @@ def _since(objects: Objects, previous: Stored, item: Stored, overlay: Nodes) -> 
             else:
                 changes[path] = (put, now)
     return changes
+
+
+def _readable(objects: Objects, stored: Sequence[Stored]) -> list[Stored]:
+    """The checkpoints whose files can be read: a damaged one says nothing, and keeps nobody from going back."""
+    found: list[Stored] = []
+    for item in stored:
+        if found and _difference(objects, found[-1], item) is None:
+            try:
+                objects.state(item)
+            except StoreDamaged:
+                continue
+        found.append(item)
+    return found
+
+
+def _difference(objects: Objects, previous: Stored, item: Stored) -> Nodes | None:
+    """How two checkpoints differ; None when one of them is damaged."""
+    key = (previous.files, previous.modes, previous.empty, item.files, item.modes, item.empty)
+    if key not in _compared:
+        try:
+            _compared[key] = compare(objects, previous, item)
+        except StoreDamaged:
+            return None
+    return _compared[key]
 
 
 def _transitions(

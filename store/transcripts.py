@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .agents.base import Source
+from .errors import StoreDamaged
 from .git.stream import Stream, put_inline, put_tree
 from .model import SessionInfo
 from .roots import Place
@@ -47,10 +48,13 @@ class Kept:
 
 
 def known(objects: Objects) -> dict[str, Kept]:
-    """Every session that the store has lines of, by session id."""
+    """Every session that the store has lines of that can be read, by session id."""
     found: dict[str, Kept] = {}
     for ref, commit in objects.refs(REFS).items():
-        plain: dict[str, Any] = json.loads(objects.file(commit, "session.json"))
+        try:
+            plain: dict[str, Any] = json.loads(objects.file(commit, "session.json"))
+        except (StoreDamaged, ValueError):
+            continue
         info = plain["info"]
         for name in ("files", "ids"):
             info[name] = tuple(info[name])

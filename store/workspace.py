@@ -15,7 +15,7 @@ from typing import BinaryIO
 from . import agents, capture, catalog, imports, listing, operations, points, roots, sides, timeline, transcripts, tree
 from .agents.base import PartialState, Source
 from .catalog import Content
-from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
+from .errors import AmbiguousId, Busy, GitFailed, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
@@ -183,9 +183,9 @@ class Workspace:
     def keep_transcripts(self) -> bool:
         """Reads every known transcript from its cursor to the end into the store; gives whether any had grown.
 
-        What cannot be stored now, since the store is full, read-only or in use, is the next look's.
+        What cannot be stored now, since the store is full, read-only, damaged or in use, is the next look's.
         """
-        with suppress(Busy, StoreUnwritable):
+        with suppress(Busy, GitFailed, StoreDamaged, StoreUnwritable):
             return self._keep_transcripts()
         return False
 
@@ -229,14 +229,20 @@ class Workspace:
         return tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
 
     def dirty(self) -> int | None:
-        """How many paths differ from what was last recorded; None when nothing was, or while a save is under way."""
+        """How many paths differ from what was last recorded.
+
+        None when nothing was, when it cannot be read, and while a save is under way.
+        """
         place, content = self.place, self.content()
         rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
         complete = [row for row in rows if row.stored.checkpoint.complete]
         if place is None or not complete:
             return None
         newest = complete[-1].stored
-        expected = dict(Objects(place.git_dir).state(newest))
+        try:
+            expected = dict(Objects(place.git_dir).state(newest))
+        except StoreDamaged:
+            return None
         for act in content.operations:
             if act.root == place.root.id and act.time > newest.checkpoint.time:
                 for path, (_, new) in operations.pairs_of(act).items():

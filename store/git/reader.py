@@ -99,9 +99,12 @@ class Objects:
     def refs(self, prefix: str) -> dict[str, str]:
         """Ref name → commit id, for all refs that begin with `prefix`."""
         found: dict[str, str] = {}
-        for name in self.repository.references:
-            if name.startswith(prefix):
-                found[name] = str(self.repository.references[name].target)
+        try:
+            for name in self.repository.references:
+                if name.startswith(prefix):
+                    found[name] = str(self.repository.references[name].target)
+        except (pygit2.GitError, KeyError) as error:
+            raise StoreDamaged(f"the refs cannot be read ({error})", path=prefix, todo="forkpoint verify") from None
         return found
 
     def ref(self, name: str) -> str | None:
@@ -110,6 +113,8 @@ class Objects:
             return str(self.repository.references[name].target)
         except KeyError:
             return None
+        except pygit2.GitError as error:
+            raise StoreDamaged(f"a ref cannot be read ({error})", path=name, todo="forkpoint verify") from None
 
     def stored(self, commit: str) -> Stored:
         """The checkpoint of a commit."""
