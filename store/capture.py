@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from . import agents, points, statindex
 from .errors import GitFailed, StoreUnwritable
-from .git.stream import EMPTY_TREE, Stream, blob_id, put, put_inline, put_tree, quoted, remove
 from .home import settings
 from .points import Checkpoint
 from .roots import Place
 from .scan import Limits, Scan, scan
-from .states import FOLDER_MODE, Node, State
-from .statindex import FileInfo, Index
-
-Progress = Callable[[int], None]
-"""Called now and then with the number of files stored so far."""
+from .states import Node, State
+from .statindex import Index
+from .writing import Progress, Writer
 
 
 class Wanted(NamedTuple):
@@ -130,7 +126,7 @@ def _take(
     progress: Progress | None,
 ) -> Taken:
     with ExitStack() as stack:
-        writer = _Writer(place, stack, wait, progress)
+        writer = Writer(place, stack, wait, progress)
         allowed = limits(place.home)
         if not index.folders and not wanted.agreed:
             allowed = allowed._replace(ceiling=settings(place.home).largest_tree)
@@ -184,115 +180,6 @@ def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int
         moving=tuple(sorted(found.moving)),
         largest_file=limits(place.home).largest_file,
     )
-
-
-class _Writer:
-    """Opens the stream when the first new bytes come, holding the store's lock from then on."""
-
-    def __init__(self, place: Place, stack: ExitStack, wait: float, progress: Progress | None) -> None:
-        self._place = place
-        self._stack = stack
-        self._wait = wait
-        self._progress = progress
-        self._stream: Stream | None = None
-        self._sent: set[str] = set()
-
-    def blob(self, oid: str, data: bytes) -> None:
-        if oid not in self._sent:
-            self.open().blob(data)
-            self._count(oid)
-
-    def large(self, oid: str, stream: IO[bytes], size: int) -> None:
-        if oid not in self._sent:
-            self.open().blob_from(stream.read, size)
-            self._count(oid)
-
-    def commit(self, checkpoint: Checkpoint, found: Scan, index: Index, extra: list[tuple[bytes, Node]]) -> str:
-        """Sends the checkpoint, which `close` makes durable; gives the id of its `files` tree."""
-        stream = self.open()
-        lines = (*_files(found, index), *self._extra(extra), *_parts(checkpoint, found, extra))
-        mark = stream.commit(checkpoint.ref, checkpoint.time, lines)
-        tree = stream.tree_of(mark, points.FILES)
-        stream.end()
-        return tree
-
-    def close(self) -> None:
-        """Waits until the checkpoint is on the disk."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.close()
-
-    def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
-        if not extra:
-            return
-        from .sides import on_disk  # only guards need it, and they are no hook's
-
-        for path, node in extra:
-            if node.kind != "folder":
-                git_mode = 0o120000 if node.kind == "link" else (0o100755 if node.mode & 0o100 else 0o100644)
-                data = on_disk(self._place.root.path, path, node)
-                if blob_id(data) != node.oid:
-                    raise StoreUnwritable(
-                        "a path changed while its guard was taken", path=os.fsdecode(path), todo="try again"
-                    )
-                yield b"M %06o inline %s\ndata %d\n" % (git_mode, quoted(b"files/" + path), len(data)) + data + b"\n"
-
-    def _count(self, oid: str) -> None:
-        self._sent.add(oid)
-        if self._progress is not None and len(self._sent) % 256 == 0:
-            self._progress(len(self._sent))
-
-    def open(self) -> Stream:
-        """The stream; its trouble is the store's, and must not look like that of the file that is being read."""
-        if self._stream is None:
-            try:
-                self._stack.enter_context(self._place.writing("save", self._wait))
-                self._stream = Stream(self._place.git_dir)
-            except OSError as error:
-                at = str(error.filename or self._place.git_dir)
-                raise StoreUnwritable("the store cannot be written", path=at, todo=str(error.strerror)) from None
-            self._stack.callback(self._drop)
-        return self._stream
-
-    def _drop(self) -> None:
-        if self._stream is not None:
-            self._stream.abandon()
-
-
-def _files(found: Scan, index: Index) -> Iterator[bytes]:
-    """The lines that turn the index's tree into the one that was found: removals first, for file ↔ folder swaps."""
-    if index.tree and index.tree != EMPTY_TREE:
-        yield put_tree(index.tree, points.FILES.encode())
-    if not index.tree:
-        for folder, record in found.folders.items():
-            for name, info in record.files.items():
-                yield _put_file(folder + name, info)
-        return
-    for path, change in found.changed.items():
-        if change.new is None:
-            yield remove(b"files/" + os.fsencode(path))
-    for path, change in found.changed.items():
-        if change.new is not None:
-            yield _put_file(path, change.new)
-
-
-def _put_file(path: str, info: FileInfo) -> bytes:
-    executable = 0o100755 if info[0] & 0o100 else 0o100644
-    return put(0o120000 if stat.S_ISLNK(info[0]) else executable, info[5], b"files/" + os.fsencode(path))
-
-
-def _parts(checkpoint: Checkpoint, found: Scan, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
-    modes = {path + name: mode for path, folder in found.folders.items() for name, mode in folder.odd.items()}
-    modes |= {path: folder.mode for path, folder in found.folders.items() if path and folder.mode != FOLDER_MODE}
-    modes |= {os.fsdecode(path): node.mode for path, node in extra if node.kind == "file"}
-    empty = [path[:-1] for path, folder in found.folders.items() if path and not (folder.file_count or folder.folders)]
-    if modes:
-        yield put_inline(points.encode_modes(modes), points.MODES.encode())
-    if empty:
-        yield put_inline(points.encode_folders(empty), points.EMPTY.encode())
-    if found.sources:
-        yield put_inline(points.encode_rules(found.sources), points.RULES.encode())
-    yield put_inline(points.encode(checkpoint), points.RECORD.encode())
 
 
 def _who(wanted: Wanted) -> str:
