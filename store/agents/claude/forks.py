@@ -32,10 +32,10 @@ from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
 from .detail import whole_text
+from .filenames import session_of
 from .history import find_backup
 from .log import Besides, Log, Record
 from .places import backups, is_under, on_disk, project_folder
-from .reader import session_of
 from .records import parse
 
 _EVERY = frozenset(

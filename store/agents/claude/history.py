@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, cast
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
 from .faces import EDIT_TOOLS
+from .filenames import session_of, sub_agent_of
 from .places import AGENT, backups, on_disk
-from .reader import session_of, sub_agent_of
 from .records import lines, nanoseconds, parse
 
 _HISTORY = b'{"type":"file-history-'

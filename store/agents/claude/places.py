@@ -21,8 +21,8 @@ from ...model import SessionInfo
 from ...text import first_line
 from ..base import Source
 from .faces import faces
+from .filenames import META, session_of, sub_agent_of
 from .home import config_home
-from .reader import META, session_of, sub_agent_of
 from .records import WIRE_LOG, Unreadable, nanoseconds, parse, records
 
 AGENT = "claude"
