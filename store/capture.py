@@ -21,28 +21,12 @@ from .writing import Progress, Writer
 
 
 class Wanted(NamedTuple):
-    """What a checkpoint is taken for; see points.Checkpoint for the words."""
+    """What a checkpoint is taken for, and how."""
 
-    reason: str
-    side: str = "after"
-    agent: str = ""
-    session: str = ""
-    prompt: str = ""
-    call: str = ""
-    entry: str = ""
-    subagent: str = ""
-    tool: str = ""
-    text: str = ""
-    label: str = ""
-    before: str = ""
-    shared: tuple[str, ...] = ()
-    named: tuple[str, ...] = ()
-    late: bool = False
-    operation: str = ""
+    draft: Checkpoint
+    """Its record as far as it is known beforehand; a time of 0 stands for now."""
     only_drift: bool = False
     """Store nothing when the files are as in the newest checkpoint of the root."""
-    time: int = 0
-    """When it happened, in nanoseconds; 0 for now."""
     agreed: bool = False
     """The person wants the first checkpoint even of a very large folder (rule 8)."""
     deadline: float = 0.0
@@ -140,7 +124,7 @@ def _take(
                 fresh = Index(index.tree, index.point, index.time, found.stamps, found.folders)
                 statindex.save(place.index_file, statindex.encode(fresh))
             return Taken(index.point, False, False, found.files, found.uncaptured)
-        moment = max(wanted.time or time.time_ns(), index.time + 1)
+        moment = max(wanted.draft.time or time.time_ns(), index.time + 1)
         checkpoint = _record(place, wanted, found, index, moment)
         held: State = found.state() if must_store else {}
         extra = [(path, node) for path, node in must_store if path not in held]
@@ -153,27 +137,12 @@ def _take(
 
 
 def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int) -> Checkpoint:
-    return Checkpoint(
+    return wanted.draft._replace(
         id=points.new_id(),
         root=place.root.id,
-        reason=wanted.reason,
-        side=wanted.side,
         time=moment,
-        agent=wanted.agent,
-        session=wanted.session,
-        prompt=wanted.prompt,
-        call=wanted.call,
-        entry=wanted.entry,
-        subagent=wanted.subagent,
-        tool=wanted.tool,
-        text=wanted.text,
-        label=wanted.label,
-        before=wanted.before,
         previous=index.point,
-        shared=wanted.shared,
-        named=wanted.named,
-        late=wanted.late or 0.0 < wanted.deadline < time.monotonic(),
-        operation=wanted.operation,
+        late=wanted.draft.late or 0.0 < wanted.deadline < time.monotonic(),
         files=found.files,
         bytes=found.bytes,
         uncaptured=found.uncaptured,
@@ -183,4 +152,4 @@ def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int
 
 
 def _who(wanted: Wanted) -> str:
-    return f"save ({wanted.reason})"
+    return f"save ({wanted.draft.reason})"

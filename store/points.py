@@ -30,12 +30,13 @@ RULES = "ignore-rules"
 class Checkpoint(NamedTuple):
     """A save point: the files of a root at one moment, bound to an entry, with the reason it was made."""
 
-    id: str
-    root: str
+    id: str = ""
+    """"" in a draft: what is to be taken, before there is anything."""
+    root: str = ""
     """Id of the root."""
-    reason: str
-    side: str
-    time: int
+    reason: str = ""
+    side: str = "after"
+    time: int = 0
     agent: str = ""
     session: str = ""
     prompt: str = ""

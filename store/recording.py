@@ -24,6 +24,7 @@ from .capture import Taken, Wanted
 from .errors import ForkpointError, UnsafePlace
 from .home import data_folder, make_folder
 from .hook import HookEvent, Step
+from .points import Checkpoint
 from .roots import Place
 
 BUDGET = 5.0
@@ -144,7 +145,7 @@ def _take(place: Place, event: HookEvent, step: Step, deadline: float, moment: i
     """Takes the checkpoint while the root is locked; gives its id, "" when there was nothing to store."""
     known = calls.load(place.open_calls_file)
     call = known.call(event.session, event.call) if step.call else None
-    wanted = _wanted(place, event, step, call)._replace(deadline=deadline, time=moment)
+    wanted = Wanted(_draft(place, event, step, call, moment), step.save == "drift", deadline=deadline)
     taken = capture.take(place, wanted, locked=True)
     if step.call == "opens":
         with calls.changing(place.open_calls_file) as box:
@@ -162,11 +163,12 @@ def _covered(known: calls.Known, call: calls.Call, taken: Taken) -> bool:
     return (known.last, known.last_session) == (taken.id, call.session) and known.last_since <= call.since
 
 
-def _wanted(place: Place, event: HookEvent, step: Step, call: calls.Call | None) -> Wanted:
+def _draft(place: Place, event: HookEvent, step: Step, call: calls.Call | None, moment: int) -> Checkpoint:
     ends = step.side == "after" and call is not None
-    return Wanted(
+    return Checkpoint(
         reason=step.reason,
         side=step.side,
+        time=moment,
         agent=event.agent,
         session=event.session,
         prompt=event.prompt,
@@ -177,7 +179,6 @@ def _wanted(place: Place, event: HookEvent, step: Step, call: calls.Call | None)
         before=call.before if ends and call else "",
         shared=call.shared if call else (),
         named=_inside(place.root.path, event.named),
-        only_drift=step.save == "drift",
     )
 
 

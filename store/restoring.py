@@ -16,6 +16,7 @@ from .git.compare import Nodes, merge
 from .goal import Goal, leaving, moved_on
 from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
 from .operations import Record
+from .points import Checkpoint
 from .restore import apply, journal
 from .restore.below import ignores_case, look, opened_root, standing
 from .restore.coverage import Coverage, Pair, differences
@@ -265,12 +266,14 @@ def change_files(
         taken = capture.take(
             place,
             Wanted(
-                "guard",
-                agent=_agent_of(workspace, record.session),
-                session=record.session,
-                entry=record.entry,
-                text=f"before it {record.summary}",
-                operation=record.id,
+                Checkpoint(
+                    reason="guard",
+                    agent=_agent_of(workspace, record.session),
+                    session=record.session,
+                    entry=record.entry,
+                    text=f"before it {record.summary}",
+                    operation=record.id,
+                )
             ),
             locked=True,
             must_store=must_store,

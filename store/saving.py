@@ -11,6 +11,7 @@ from . import capture, roots
 from .capture import Wanted
 from .errors import NoWorkspace
 from .home import data_folder
+from .points import Checkpoint
 
 
 class Saved(NamedTuple):
@@ -54,6 +55,8 @@ def save(
     Refused. `progress` gets (files so far, 0).
     """
     place = roots.adopt(root, home or data_folder(), anew=agreed)
-    wanted = Wanted("manual", agent=agent, session=session, label=label, agreed=agreed)
-    taken = capture.take(place, wanted, progress=(lambda done: progress(done, 0)) if progress else None)
+    draft = Checkpoint(reason="manual", agent=agent, session=session, label=label)
+    taken = capture.take(
+        place, Wanted(draft, agreed=agreed), progress=(lambda done: progress(done, 0)) if progress else None
+    )
     return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())))

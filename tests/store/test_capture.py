@@ -16,6 +16,7 @@ from forkpoint.store.capture import Wanted
 from forkpoint.store.errors import Refused, StoreUnwritable, UnsafePlace
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.home import data_folder
+from forkpoint.store.points import Checkpoint
 from forkpoint.store.saving import save as save_root
 from forkpoint.store.states import State
 
@@ -53,7 +54,8 @@ def place_of(root: Path) -> roots.Place:
 
 
 def save(root: Path, **wanted: object) -> capture.Taken:
-    return capture.take(place_of(root), Wanted("manual", **wanted))  # type: ignore[arg-type]
+    draft = Checkpoint(reason="manual")
+    return capture.take(place_of(root), Wanted(draft, **wanted))  # type: ignore[arg-type]
 
 
 def state_of(root: Path, point: str) -> State:
@@ -181,7 +183,7 @@ def test_an_unreadable_file_or_folder_is_uncaptured(tmp_path: Path) -> None:
 
     def capture_there() -> str:
         os.environ["FORKPOINT_HOME"] = f"{tmp_path}/store"
-        taken = capture.take(roots.adopt(f"{tmp_path}/p", data_folder()), Wanted("manual"))
+        taken = capture.take(roots.adopt(f"{tmp_path}/p", data_folder()), Wanted(Checkpoint(reason="manual")))
         return f"{taken.files} {sorted(taken.uncaptured.items())}"
 
     assert as_nobody(tmp_path, capture_there) == "1 [('secret', 'not readable'), ('shut', 'not readable')]"
@@ -291,8 +293,9 @@ def test_a_save_killed_at_any_moment_loses_no_checkpoint(root: Path) -> None:
     make(root, {f"f{number}": str(number) for number in range(300)})
     kept = save(root)
     before = as_seen(root, kept.id)
-    script = "import sys\nfrom forkpoint.store import capture, roots\nfrom forkpoint.store.home import data_folder\n"
-    script += f"capture.take(roots.adopt({os.path.realpath(root)!r}, data_folder()), capture.Wanted('manual'))\n"
+    script = "from forkpoint.store import capture, points, roots\nfrom forkpoint.store.home import data_folder\n"
+    script += "draft = points.Checkpoint(reason='manual')\n"
+    script += f"capture.take(roots.adopt({os.path.realpath(root)!r}, data_folder()), capture.Wanted(draft))\n"
     for delay in (0.02, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1):
         make(root, {f"f{number}": f"{delay} {number}" for number in range(300)})
         child = subprocess.Popen([sys.executable, "-c", script])

@@ -40,7 +40,7 @@ PATTERNS = (
 
 def kept(root: Path) -> set[str]:
     place = roots.adopt(os.path.realpath(root), data_folder())
-    taken = capture.take(place, capture.Wanted("manual"))
+    taken = capture.take(place, capture.Wanted(points.Checkpoint(reason="manual")))
     objects = Objects(place.git_dir)
     commit = objects.ref(points.ref_of(taken.id))
     assert commit is not None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forkpoint.store import capture, roots
+from forkpoint.store import capture, points, roots
 from forkpoint.store.api import Store
 from forkpoint.store.errors import StoreUnwritable
 from forkpoint.store.home import data_folder
@@ -125,7 +125,7 @@ def test_whoever_only_looks_does_not_wait_for_a_long_save(project: Path) -> None
 def test_many_checkpoints_need_few_open_files(project: Path) -> None:
     for number in range(60):
         make(project, {"a": f"{number}\n"})
-        capture.take(place_of(project), capture.Wanted("manual"))
+        capture.take(place_of(project), capture.Wanted(points.Checkpoint(reason="manual")))
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
         "from forkpoint.tui.cli import main; main()"
