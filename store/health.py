@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import agents, operations, points, roots, transcripts, trouble
+from . import agents, operations, points, roots, space, transcripts, trouble
 from .errors import ForkpointError, StoreDamaged
 from .git import process
 from .git.reader import Objects
@@ -20,8 +20,6 @@ from .model import Live, Point
 if TYPE_CHECKING:
     from .roots import Place
     from .workspace import Workspace
-
-LEAST_FREE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +167,11 @@ def _store(workspace: Workspace) -> Finding:
 
 
 def _disk(workspace: Workspace) -> Finding:
-    at = workspace.home
-    while not at.exists():
-        at = at.parent
-    free = shutil.disk_usage(at).free
-    enough = free > LEAST_FREE
-    told = f"{free / 10**9:,.1f} GB" if free >= 10**9 else f"{free // 10**6} MB"
-    return Finding(enough, f"{told} free for the store", "" if enough else "free some space")
+    free, least = space.free(workspace.home), space.least(workspace.home)
+    if free > least:
+        return Finding(True, f"{space.told(free)} free for the store")
+    words = f"{space.told(free)} are free for the store, and forkpoint leaves {space.told(least)}: nothing is recorded"
+    return Finding(False, words, "free some space: forkpoint usage shows what holds most")
 
 
 def verify(workspace: Workspace) -> list[Finding]:

@@ -18,6 +18,10 @@ class Settings(NamedTuple):
     """Bytes; a larger file is uncaptured and shown as such."""
     largest_tree: int = 200_000
     """Files; before the first checkpoint of a larger folder the person is asked."""
+    least_free: int | None = None
+    """Bytes that are always left free on the store's disk; None for what `space.least` says."""
+    wait: int = 30
+    """Seconds that a command waits for another one that is at work, before it gives up."""
 
 
 def data_folder(env: Mapping[str, str] | None = None) -> Path:
@@ -60,7 +64,9 @@ def settings(home: Path) -> Settings:
     limits = table.get("limits", {})
     found = Settings()
     for name in found._fields:
-        value = limits.get(name, getattr(found, name))
+        if name not in limits:
+            continue
+        value = limits[name]
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ForkpointError(f"limits.{name} must be a number", path=str(file), todo="correct the file")
         found = found._replace(**{name: value})
@@ -68,6 +74,14 @@ def settings(home: Path) -> Settings:
 
 
 def make_folder(folder: Path) -> Path:
-    """Makes a folder of ours, for the person alone."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Makes a folder of ours, and those above it that are missing, for the person alone, whatever the umask."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+        else:
+            folder.chmod(0o700)
     return folder

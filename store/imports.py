@@ -16,6 +16,7 @@ from .git.stream import Stream, blob_id, put, put_inline
 from .points import Checkpoint
 from .restore.paths import refused
 from .roots import Place
+from .space import Room
 
 
 def allowed(state: PartialState) -> PartialState:
@@ -62,6 +63,7 @@ def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
     if modes:
         lines.append(put_inline(points.encode_modes(modes), points.MODES.encode()))
     lines.append(put_inline(points.encode(checkpoint), points.RECORD.encode()))
+    Room(place.home, size)
     with place.writing("import"):
         stream = Stream(place.git_dir)
         try:

@@ -25,6 +25,7 @@ from .errors import StoreDamaged
 from .git.stream import Stream, put_inline, put_tree
 from .model import SessionInfo
 from .roots import Place
+from .space import Room
 
 if TYPE_CHECKING:
     from .git.reader import Objects
@@ -89,6 +90,7 @@ def keep(
     lines.append(put_inline(json.dumps(record, indent=1).encode(), b"session.json"))
     for name, start, end, data in fresh:
         lines.append(put_inline(data, f"files/{_key(name)}/{start:014d}-{end:014d}".encode()))
+    Room(place.home, sum(len(data) for *_, data in fresh))
     with place.writing("transcripts", wait):
         stream = Stream(place.git_dir)
         try:

@@ -14,6 +14,7 @@ from .git.stream import EMPTY_TREE, Stream, blob_id, put, put_inline, put_tree, 
 from .points import Checkpoint
 from .roots import Place
 from .scan import Scan
+from .space import Room
 from .states import FOLDER_MODE, Node
 from .statindex import FileInfo, Index
 
@@ -30,16 +31,17 @@ class Writer:
         self._wait = wait
         self._progress = progress
         self._stream: Stream | None = None
+        self._room: Room | None = None
         self._sent: set[str] = set()
 
     def blob(self, oid: str, data: bytes) -> None:
         if oid not in self._sent:
-            self.open().blob(data)
+            self.open(len(data)).blob(data)
             self._count(oid)
 
     def large(self, oid: str, stream: IO[bytes], size: int) -> None:
         if oid not in self._sent:
-            self.open().blob_from(stream.read, size)
+            self.open(size).blob_from(stream.read, size)
             self._count(oid)
 
     def commit(self, checkpoint: Checkpoint, found: Scan, index: Index, extra: list[tuple[bytes, Node]]) -> str:
@@ -70,6 +72,7 @@ class Writer:
                     raise StoreUnwritable(
                         "a path changed while its guard was taken", path=os.fsdecode(path), todo="try again"
                     )
+                self.open(len(data))
                 yield b"M %06o inline %s\ndata %d\n" % (git_mode, quoted(b"files/" + path), len(data)) + data + b"\n"
 
     def _count(self, oid: str) -> None:
@@ -77,8 +80,15 @@ class Writer:
         if self._progress is not None and len(self._sent) % 256 == 0:
             self._progress(len(self._sent))
 
-    def open(self) -> Stream:
-        """The stream; its trouble is the store's, and must not look like that of the file that is being read."""
+    def open(self, size: int = 0) -> Stream:
+        """The stream, for `size` bytes more.
+
+        Its trouble is the store's, and must not look like that of the file that is being read.
+        """
+        if self._room is None:
+            self._room = Room(self._place.home, size)
+        elif size:
+            self._room.take(size)
         if self._stream is None:
             try:
                 self._stack.enter_context(self._place.writing("save", self._wait))

@@ -48,6 +48,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("FORKPOINT_HOME", str(home / "forkpoint"))
+    monkeypatch.setenv("FORKPOINT_LEAST_FREE", "0")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
