@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from . import points
+from . import ledger, points
 from .agents.base import PartialState
 from .errors import StoreDamaged
 from .git.stream import Stream, blob_id, put, put_inline
@@ -74,6 +74,7 @@ def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
             stream.abandon()
             raise
         stream.close()
+        ledger.moved(place, checkpoint.ref)
     return checkpoint
 
 

@@ -9,20 +9,25 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from . import ledger
 from .errors import StoreDamaged
+from .git.refs import OPERATIONS as REF
 from .git.stream import Stream, put_inline
 from .roots import Place
 from .states import Node
+from .witness import check_head
 
 if TYPE_CHECKING:
     from .git.reader import Objects
 
-REF = "refs/operations"
 FILE = "operation.json"
 MARKS = frozenset({"label", "pin", "unpin"})
+FINAL = frozenset({"delete", "expire", "purge"})
+"""Operations that nothing takes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,10 @@ class Record:
     fork: dict[str, Any] = field(default_factory=dict[str, Any])
     """Forks: agent, session (the new id), source (the old id), file, digest, cwd, head, command."""
     failed: int = 0
+    rows: tuple[dict[str, Any], ...] = ()
+    """Deletions: what is still to be seen of each point (see deleting)."""
+    sessions: tuple[str, ...] = ()
+    """Deletions: the conversations that went with their last point."""
 
 
 def new_id() -> str:
@@ -61,16 +70,21 @@ def new_id() -> str:
     return os.urandom(6).hex()
 
 
-def append(place: Place, objects: Objects, record: Record) -> Record:
-    """Adds a record to the chain; returns when it is on the disk."""
-    with place.writing(record.kind):
+def append(place: Place, objects: Objects, record: Record, *, locked: bool = False) -> Record:
+    """Adds a record to the chain; returns when it is on the disk. With `locked` the caller holds the store.
+
+    Raises StoreDamaged where the chain does not end where it was seen last.
+    """
+    with nullcontext() if locked else place.writing(record.kind):
+        head = check_head(place, objects, REF)
         stream = Stream(place.git_dir)
         try:
-            stream.commit(REF, record.time, [put_inline(encode(record), FILE.encode())], parent=objects.ref(REF))
+            stream.commit(REF, record.time, [put_inline(encode(record), FILE.encode())], parent=head)
         except BaseException:
             stream.abandon()
             raise
         stream.close()
+        ledger.moved(place, REF)
     return record
 
 
@@ -85,7 +99,8 @@ def decode(data: bytes, where: str) -> Record:
     try:
         plain: dict[str, Any] = json.loads(data)
         plain["changes"] = tuple(tuple(item) for item in plain.get("changes", ()))
-        plain["merged"] = tuple(plain.get("merged", ()))
+        for name in ("merged", "rows", "sessions"):
+            plain[name] = tuple(plain.get(name, ()))
         known = {item.name for item in fields(Record)}
         return Record(**{name: value for name, value in plain.items() if name in known})
     except (ValueError, TypeError) as error:
@@ -129,7 +144,7 @@ def taken_back(records: Sequence[Record], root: str) -> tuple[list[Record], list
     done: list[Record] = []
     undone: list[Record] = []
     for record in records:
-        if record.root != root:
+        if record.root != root or record.kind in FINAL:
             continue
         if record.kind == "undo":
             undone += [item for item in done if item.id == record.of]

@@ -20,17 +20,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from . import ledger
 from .agents.base import Source
 from .errors import StoreDamaged
+from .git.refs import TRANSCRIPTS as REFS
 from .git.stream import Stream, put_inline, put_tree
 from .model import SessionInfo
 from .roots import Place
 from .space import Room
+from .witness import check_head
 
 if TYPE_CHECKING:
     from .git.reader import Objects
 
-REFS = "refs/transcripts/"
 WIRE_LOG = b'{"type":"api-request'
 PIECE = 64 << 20
 """Bytes read at a time: a first copy of a huge file becomes several segments."""
@@ -91,14 +93,18 @@ def keep(
     for name, start, end, data in fresh:
         lines.append(put_inline(data, f"files/{_key(name)}/{start:014d}-{end:014d}".encode()))
     Room(place.home, sum(len(data) for *_, data in fresh))
+    ref = REFS + info.id
     with place.writing("transcripts", wait):
+        if check_head(place, objects, ref) != (kept.commit if kept else None):
+            return False  # somebody else stored them meanwhile: the next look sees what is left
         stream = Stream(place.git_dir)
         try:
-            stream.commit(REFS + info.id, time.time_ns(), lines, parent=kept.commit if kept else None)
+            stream.commit(ref, time.time_ns(), lines, parent=kept.commit if kept else None)
         except BaseException:
             stream.abandon()
             raise
         stream.close()
+        ledger.moved(place, ref)
     return True
 
 

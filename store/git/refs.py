@@ -1,0 +1,72 @@
+"""The refs of our object store, read as the files that they are: libgit2 takes a third of a second to list 10,000.
+
+A ref of its own file outranks the same name in `packed-refs`. The files are read first: git writes the packed refs
+before it takes a file away, so a ref that is packed meanwhile is in the one or in the other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+OPERATIONS = "refs/operations"
+TRANSCRIPTS = "refs/transcripts/"
+ONE = re.compile(rb"[0-9a-f]{40}\s*")
+PACKED = re.compile("^([0-9a-f]{40}) (\\S+)$", re.MULTILINE)
+
+
+class Refs(NamedTuple):
+    """All refs at one moment."""
+
+    commits: dict[str, str]
+    """Ref name → commit id."""
+    broken: tuple[str, ...] = ()
+    """Refs that are there, but name nothing."""
+
+    def below(self, prefix: str) -> dict[str, str]:
+        """Those whose name begins so."""
+        return {name: commit for name, commit in self.commits.items() if name.startswith(prefix)}
+
+
+def listed(git_dir: Path) -> Refs:
+    """Reads all refs. Raises OSError where they cannot be read."""
+    own: dict[str, str] = {}
+    broken: list[str] = []
+    top = f"{git_dir}/"
+    pending = [f"{top}refs"]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                elif not entry.name.endswith(".lock"):
+                    _read(entry.path, entry.path[len(top) :], own, broken)
+    found, unreadable = _packed(git_dir)
+    return Refs(found | own, (*unreadable, *broken))
+
+
+def _read(file: str, ref: str, own: dict[str, str], broken: list[str]) -> None:
+    try:
+        with open(file, "rb") as stream:
+            text = stream.read(64)
+    except FileNotFoundError:
+        return  # it was packed or deleted meanwhile
+    if ONE.fullmatch(text):
+        own[ref] = text[:40].decode()
+    else:
+        broken.append(ref)
+
+
+def _packed(git_dir: Path) -> tuple[dict[str, str], list[str]]:
+    try:
+        with open(f"{git_dir}/packed-refs", "rb") as stream:
+            text = stream.read().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return {}, []
+    found = {name: commit for commit, name in PACKED.findall(text)}
+    if text.count("\n") == len(found) + text.startswith("#"):
+        return found, []
+    lines = [line for line in text.split("\n") if line and line[0] not in "#^"]
+    return found, [line[41:] or "packed-refs" for line in lines if not PACKED.fullmatch(line)]

@@ -1,0 +1,165 @@
+"""Whether the refs stand where the ledger says, and what it means when they do not.
+
+A checkpoint's ref never moves. Operations and transcripts are chains: a commit that goes on from the one that is known
+is ahead of the ledger (its writer was killed before the line was written), every other one was put there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from . import ledger, points
+from .errors import StoreDamaged
+from .git.refs import OPERATIONS, TRANSCRIPTS
+
+if TYPE_CHECKING:
+    from .git.reader import Objects
+    from .ledger import Line
+    from .roots import Place
+
+Kind = Literal["gone", "back", "elsewhere", "edited"]
+TODO = "forkpoint verify tells more, forkpoint rebuild puts it back"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A ref that does not stand where the ledger saw it last."""
+
+    ref: str
+    kind: Kind
+    known: str
+    """The commit that the ledger knows."""
+    found: str
+    """The commit that it names now; "" when it is gone."""
+
+    @property
+    def what(self) -> str:
+        """What happened to it, in a person's words."""
+        return f"{subject(self.ref)} {_HAPPENED[_class(self.ref)][self.kind]}"
+
+
+class Judgement(NamedTuple):
+    """What was found."""
+
+    ahead: dict[str, str]
+    """Refs that the ledger does not know yet."""
+    moved: tuple[Moved, ...]
+
+
+_HAPPENED: dict[str, dict[Kind, str]] = {
+    "point": {
+        "gone": "was taken away: its ref is gone, and no deletion is recorded",
+        "back": "was replaced by another one",
+        "elsewhere": "was replaced by another one",
+        "edited": "was replaced by another one",
+    },
+    "operations": {
+        "gone": "were taken away: their ref is gone",
+        "back": "were moved back: the newest of them are missing",
+        "elsewhere": "were rewritten: some of them were dropped, changed or put in another order",
+        "edited": "were rewritten: some of them were dropped, changed or put in another order",
+    },
+    "transcript": {
+        "gone": "was taken away: its ref is gone",
+        "back": "was moved back: its newest lines are missing",
+        "elsewhere": "was rewritten",
+        "edited": "was edited: lines that were stored are not there any more",
+    },
+}
+
+
+def subject(ref: str) -> str:
+    """What a ref stands for, in a person's words."""
+    kind = _class(ref)
+    name = ref.rpartition("/")[2]
+    return {"point": f"checkpoint {name}", "operations": "the operations", "transcript": f"transcript {name}"}[kind]
+
+
+def _class(ref: str) -> str:
+    if ref == OPERATIONS:
+        return "operations"
+    return "transcript" if ref.startswith(TRANSCRIPTS) else "point"
+
+
+def is_watched(ref: str) -> bool:
+    """Whether the ledger speaks of it."""
+    return ref == OPERATIONS or ref.startswith((points.REFS, TRANSCRIPTS))
+
+
+def heads(lines: Iterable[Line], known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Where refs stand after these lines; deleted ones are left out."""
+    found = dict(known or {})
+    for line in lines:
+        if line.sign == "+" or (line.sign == "!" and line.oid):
+            found[line.ref] = line.oid
+        elif line.sign in "-!":
+            found.pop(line.ref, None)
+    return found
+
+
+def judge(objects: Objects, known: Mapping[str, str], refs: Mapping[str, str]) -> Judgement:
+    """Compares the refs with what is known of them."""
+    ahead: dict[str, str] = {}
+    moved = [Moved(ref, "gone", commit, "") for ref, commit in known.items() if ref not in refs and is_watched(ref)]
+    for ref, commit in refs.items():
+        before = known.get(ref)
+        if before == commit or not is_watched(ref):
+            continue
+        kind = _kind(objects, ref, before, commit) if before is not None else None
+        if kind is None:
+            ahead[ref] = commit
+        else:
+            moved.append(Moved(ref, kind, before or "", commit))
+    return Judgement(ahead, tuple(moved))
+
+
+def _kind(objects: Objects, ref: str, known: str, found: str) -> Kind | None:
+    """What became of a ref that stood at `known`; None when it only went on from there."""
+    if _class(ref) == "point":
+        return "elsewhere"
+    if goes_on(objects, found, known):
+        if _class(ref) == "transcript" and not _only_grew(objects, known, found):
+            return "edited"
+        return None
+    return "back" if goes_on(objects, known, found) else "elsewhere"
+
+
+def goes_on(objects: Objects, commit: str, before: str) -> bool:
+    """Whether a chain that ends at `commit` goes through another one; False where it cannot be read that far."""
+    at: str | None = commit
+    try:
+        while at is not None and at != before:
+            at = next(iter(objects.parents(at)), None)
+    except StoreDamaged:
+        return False
+    return at is not None
+
+
+def check_head(place: Place, objects: Objects, ref: str) -> str | None:
+    """The commit that a chain goes on from; raises StoreDamaged when it does not stand where the ledger saw it."""
+    known, found = ledger.last(place.workspace, ref), objects.ref(ref)
+    if known is not None and known != found:
+        kind = "gone" if found is None else _kind(objects, ref, known, found)
+        if kind is not None:
+            raise StoreDamaged(Moved(ref, kind, known, found or "").what, todo=TODO)
+    return found
+
+
+def _only_grew(objects: Objects, before: str, after: str) -> bool:
+    """Whether every segment of a transcript is still there as it was."""
+    try:
+        old, new = _folders(objects, before), _folders(objects, after)
+        return all(_holds(objects, new.get(name, ""), folder) for name, folder in old.items())
+    except StoreDamaged:
+        return True  # what cannot be read is told as such
+
+
+def _folders(objects: Objects, commit: str) -> dict[bytes, str]:
+    top = {name: oid for name, _, oid in objects.entries(commit)}
+    return {name: oid for name, _, oid in objects.entries(top[b"files"])} if b"files" in top else {}
+
+
+def _holds(objects: Objects, new: str, old: str) -> bool:
+    return new == old or (bool(new) and set(objects.entries(old)) <= set(objects.entries(new)))
