@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import IO
 
-from . import points
+from . import ledger, points
 from .errors import StoreUnwritable
 from .git.stream import EMPTY_TREE, Stream, blob_id, put, put_inline, put_tree, quoted, remove
 from .points import Checkpoint
@@ -33,6 +33,7 @@ class Writer:
         self._stream: Stream | None = None
         self._room: Room | None = None
         self._sent: set[str] = set()
+        self._ref = ""
 
     def blob(self, oid: str, data: bytes) -> None:
         if oid not in self._sent:
@@ -47,6 +48,7 @@ class Writer:
     def commit(self, checkpoint: Checkpoint, found: Scan, index: Index, extra: list[tuple[bytes, Node]]) -> str:
         """Sends the checkpoint, which `close` makes durable; gives the id of its `files` tree."""
         stream = self.open()
+        self._ref = checkpoint.ref
         lines = (*_files(found, index), *self._extra(extra), *_parts(checkpoint, found, extra))
         mark = stream.commit(checkpoint.ref, checkpoint.time, lines)
         tree = stream.tree_of(mark, points.FILES)
@@ -58,6 +60,7 @@ class Writer:
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
+            ledger.moved(self._place, self._ref)
 
     def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
         if not extra:
