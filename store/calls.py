@@ -10,7 +10,6 @@ Named tuples here and in what else a hook imports: a dataclass takes a milliseco
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from .durable import write_atomic
 from .home import make_folder
 from .hook import HookEvent
 from .locks import held
+from .processes import born, is_there
 
 if TYPE_CHECKING:
     from .model import Live
@@ -215,28 +215,11 @@ def live(known: Known) -> tuple[Live, ...]:
     return tuple(found)
 
 
-def born(pid: int) -> str:
-    """When a process was started, in the system's own count; "" where it does not tell. Tells a reused id apart."""
-    if not pid:
-        return ""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return ""
-    return stat.rpartition(b")")[2].split()[19].decode()
-
-
 def _there(pid: int, born_then: str, last: int, now: int) -> bool:
     """Whether a process is still the one it was; without a process id a day's time decides."""
     if not pid:
         return now - last < FORGOTTEN
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        pass
-    return not born_then or born(pid) in ("", born_then)
+    return is_there(pid, born_then)
 
 
 _T = TypeVar("_T", Seen, Call)

@@ -23,7 +23,7 @@ from tinydb.storages import Storage
 from . import operations, points
 from .diff import count
 from .durable import write_atomic
-from .errors import StoreDamaged, StoreUnwritable
+from .errors import Busy, StoreDamaged, StoreUnwritable
 from .git.compare import compare
 from .git.reader import Objects, Stored
 from .locks import held
@@ -142,7 +142,7 @@ def _current(
         try:
             with held(place.workspace / "catalog.lock", who="catalog"), storage.batch():
                 return _catch_up(database, objects, refs, head, stamp)
-        except (OSError, StoreUnwritable):
+        except (OSError, StoreUnwritable, Busy):
             with storage.in_memory():
                 return _catch_up(database, objects, refs, head, stamp)
     return _content(database)
@@ -219,7 +219,7 @@ def _document(objects: Objects, stored: Stored, by_id: dict[str, Stored]) -> dic
                 lines = _lines(objects, pairs)
     return {
         "commit": stored.commit,
-        "parts": [stored.files, stored.modes, stored.empty, stored.rules],
+        "parts": list(stored[2:]),
         "record": {key: value for key, value in checkpoint._asdict().items() if value not in ("", (), {})},
         "added": lines[0],
         "removed": lines[1],

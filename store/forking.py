@@ -11,6 +11,7 @@ from . import agents, operations
 from .agents.base import Fork
 from .errors import Refused
 from .goal import Goal
+from .home import make_folder
 from .model import ForkResult, Target
 from .naming import clock
 from .operations import Record
@@ -130,7 +131,7 @@ def to_trash(place: Place, record: Record) -> None:
         return
     refuse_continued(record)
     trash = _trash(place, record)
-    trash.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(trash.parent)
     with open(file, "rb") as stream:
         data = stream.read()
     from .durable import write_atomic

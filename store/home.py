@@ -18,6 +18,8 @@ class Settings(NamedTuple):
     """Bytes; a larger file is uncaptured and shown as such."""
     largest_tree: int = 200_000
     """Files; before the first checkpoint of a larger folder the person is asked."""
+    secrets: bool = True
+    """Whether files that look like secrets are captured; under [capture]."""
     least_free: int | None = None
     """Bytes that are always left free on the store's disk; None for what `space.least` says."""
     wait: int = 30
@@ -64,13 +66,16 @@ def settings(home: Path) -> Settings:
     limits = table.get("limits", {})
     found = Settings()
     for name in found._fields:
-        if name not in limits:
+        if name not in limits or name == "secrets":
             continue
         value = limits[name]
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ForkpointError(f"limits.{name} must be a number", path=str(file), todo="correct the file")
         found = found._replace(**{name: value})
-    return found
+    secrets = table.get("capture", {}).get("secrets", True)
+    if not isinstance(secrets, bool):
+        raise ForkpointError("capture.secrets must be true or false", path=str(file), todo="correct the file")
+    return found._replace(secrets=secrets)
 
 
 def make_folder(folder: Path) -> Path:

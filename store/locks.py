@@ -1,6 +1,8 @@
 """The locks of the store: advisory, held by an open file, so that a killed holder leaves nothing behind.
 
 `fcntl.flock` is used as it is: a hook must start in a few milliseconds, and importing filelock alone takes forty.
+Whoever finds a lock in use draws a ticket, and those who wait are served in the order of their tickets: flock by itself
+wakes anyone, and under load somebody would never be the one.
 """
 
 from __future__ import annotations
@@ -10,31 +12,101 @@ import json
 import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from .errors import Busy, StoreUnwritable
+from .home import make_folder
+from .processes import born, is_there
+from .waiting import listener
 
+LIMIT = 30.0
+"""Seconds that a command waits unless the person chose otherwise."""
 PAUSE = 0.01
+LONGEST_PAUSE = 0.1
+"""Seconds between two looks: the first in the line looks most often."""
+SILENCE = 1.0
+"""Seconds before somebody who waits is told for whom, and between one such word and the next."""
+
+
+class Holder(NamedTuple):
+    """Who holds a lock, as its file tells."""
+
+    pid: int
+    who: str
+    since: float
+    """By time.monotonic(), which all processes of a machine share."""
+    born: str = ""
 
 
 @contextmanager
-def held(file: Path, *, who: str, wait: float = 30.0) -> Generator[None]:
+def held(file: Path, *, who: str, wait: float = LIMIT) -> Generator[None]:
     """Holds the lock `file` for the time of the block.
 
     Raises Busy, naming the holder, when it is not free within `wait` seconds; StoreUnwritable where there can be none.
     """
     with _writing(file):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = _opened(file)
+        except FileNotFoundError:
+            make_folder(file.parent)
+            descriptor = _opened(file)
     try:
         with _writing(file):
-            _acquire(descriptor, file, time.monotonic() + wait)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "who": who}).encode(), 0)
-        yield
+            if _somebody_waits(file) or not _taken(descriptor):
+                _wait_in_line(descriptor, file, wait)
+            _sign(descriptor, who)
+        try:
+            yield
+        finally:
+            # The name goes before the lock does: nobody is told who held it last.
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
+
+
+def holder(file: Path) -> str:
+    """Names who holds the lock, for a message."""
+    found = _holder(file)
+    if found is None:
+        return "another forkpoint"
+    return f"forkpoint {found.who} (pid {found.pid}, since {_duration(time.monotonic() - found.since)})"
+
+
+def _holder(file: Path) -> Holder | None:
+    """The living process that the file names; None while it names nobody: its holder was killed, or only just came."""
+    try:
+        found = Holder(**json.loads(file.read_bytes()))
+        return found if is_there(found.pid, found.born) else None
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _duration(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    return f"{whole} s" if whole < 120 else f"{whole // 60} min"
+
+
+def _sign(descriptor: int, who: str) -> None:
+    pid = os.getpid()
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(Holder(pid, who, time.monotonic(), _own_birth(pid))._asdict()).encode(), 0)
+
+
+@lru_cache(maxsize=1)
+def _own_birth(pid: int) -> str:
+    return born(pid)
+
+
+def _opened(file: Path | str) -> int:
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if not os.fstat(descriptor).st_mode & 0o200:
+        # An umask that leaves the owner nothing would lock everybody out from now on.
+        os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 @contextmanager
@@ -47,21 +119,92 @@ def _writing(file: Path) -> Generator[None]:
         ) from None
 
 
-def _acquire(descriptor: int, file: Path, until: float) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise Busy(f"{holder(file)} is at work on this store", todo="try again when it has finished") from None
-            time.sleep(PAUSE)
-
-
-def holder(file: Path) -> str:
-    """Names who holds (or last held) the lock, for a message."""
+def _taken(descriptor: int) -> bool:
     try:
-        data = json.loads(file.read_bytes())
-        return f"forkpoint {data['who']} (pid {data['pid']})"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another forkpoint"
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _wait_in_line(descriptor: int, file: Path, wait: float) -> None:
+    began = time.monotonic()
+    told = 0.0
+    tell = listener()
+    with _ticket(file) as mine:
+        try:
+            while True:
+                before = _before(file, mine)
+                if not before and _taken(descriptor):
+                    return
+                now = time.monotonic()
+                if now >= began + wait:
+                    raise Busy(f"{holder(file)} is at work on this store", todo="try again when it has finished")
+                if tell is not None and now >= began + SILENCE and now >= told + SILENCE:
+                    tell(f"waiting for {holder(file)}…")
+                    told = now
+                time.sleep(min(PAUSE * (1 + before / 2), LONGEST_PAUSE, max(0.0, began + wait - now)))
+        finally:
+            if tell is not None and told:
+                tell("")
+
+
+def _line(file: Path) -> str:
+    """The folder of those who wait for a lock: a file each, locked by its owner, named by the moment it came."""
+    return f"{file}.line"
+
+
+def _somebody_waits(file: Path) -> bool:
+    try:
+        return bool(os.listdir(_line(file)))
+    except OSError:
+        return False
+
+
+@contextmanager
+def _ticket(file: Path) -> Generator[str]:
+    """A place in the line for the time of the block; "" where the disk takes none: then it is luck."""
+    line, name, descriptor = _line(file), "", -1
+    try:
+        with suppress(OSError):
+            make_folder(Path(line))
+            while not name:
+                name = f"{time.monotonic_ns():020d}-{os.urandom(4).hex()}"
+                descriptor = _opened(os.path.join(line, name))
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if not os.fstat(descriptor).st_nlink:
+                    # Somebody looked before it was locked, and took it for a dead one's.
+                    os.close(descriptor)
+                    name, descriptor = "", -1
+        yield name if descriptor >= 0 else ""
+    finally:
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.unlink(os.path.join(line, name))
+            os.close(descriptor)
+
+
+def _before(file: Path, mine: str) -> int:
+    """How many stand before this ticket; those whose owner was killed are taken away."""
+    if not mine:
+        return 0
+    line = _line(file)
+    earlier = sorted(name for name in os.listdir(line) if name < mine)
+    while earlier and _abandoned(os.path.join(line, earlier[0])):
+        del earlier[0]
+    return len(earlier)
+
+
+def _abandoned(ticket: str) -> bool:
+    """Takes a ticket away that nobody holds; gives whether it is gone."""
+    try:
+        descriptor = os.open(ticket, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return not os.path.lexists(ticket)
+    try:
+        if not _taken(descriptor):
+            return False
+        os.unlink(ticket)
+        return True
+    finally:
+        os.close(descriptor)

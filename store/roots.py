@@ -12,11 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .durable import write_atomic
+from .durable import sync_folder, sync_tree, write_atomic
 from .errors import Refused, StoreDamaged, StoreUnwritable, UnsafePlace
 from .git import process
-from .home import make_folder
+from .home import make_folder, settings
 from .locks import held
+
+UNFINISHED = ".new"
+"""How the name of a workspace ends that is being made."""
 
 
 class Root(NamedTuple):
@@ -60,20 +63,30 @@ class Place(NamedTuple):
         return self.folder / "journal.json"
 
     @property
+    def deleting_file(self) -> Path:
+        """Names a deletion of points that is under way."""
+        return self.workspace / "deleting"
+
+    @property
+    def unreachable_file(self) -> Path:
+        """Is there while the store holds what a deletion let go."""
+        return self.workspace / "unreachable"
+
+    @property
     def open_calls_file(self) -> Path:
         """What hooks know of running sessions."""
         return self.folder / "open-calls.json"
 
     @contextmanager
-    def locked(self, who: str, wait: float = 30.0) -> Generator[None]:
-        """Holds the root: no save and no restore of it runs meanwhile."""
-        with held(self.folder / "lock", who=who, wait=wait):
+    def locked(self, who: str, wait: float | None = None) -> Generator[None]:
+        """Holds the root: no save and no restore of it runs meanwhile. Raises Busy after `wait` seconds."""
+        with held(self.folder / "lock", who=who, wait=settings(self.home).wait if wait is None else wait):
             yield
 
     @contextmanager
-    def writing(self, who: str, wait: float = 30.0) -> Generator[None]:
-        """Holds the object store for writing."""
-        with held(self.workspace / "lock", who=who, wait=wait):
+    def writing(self, who: str, wait: float | None = None) -> Generator[None]:
+        """Holds the object store for writing. Raises Busy after `wait` seconds."""
+        with held(self.workspace / "lock", who=who, wait=settings(self.home).wait if wait is None else wait):
             yield
 
 
@@ -135,7 +148,8 @@ def unreadable(home: Path) -> list[StoreDamaged]:
 
 def _workspaces(home: Path) -> list[Path]:
     try:
-        return sorted((home / "workspaces").iterdir())
+        found = (home / "workspaces").iterdir()
+        return sorted(workspace for workspace in found if workspace.suffix != UNFINISHED)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except PermissionError as error:
@@ -236,13 +250,28 @@ def adopt(root: str, home: Path, *, anew: bool = False) -> Place:
 
 
 def _make(root: str, home: Path) -> Place:
+    """Makes a workspace under a name that nobody looks at, and gives it its own when it is whole and on the disk."""
+    folder = make_folder(home / "workspaces")
+    _clear_unfinished(folder)
     stat = os.stat(root)
-    workspace = make_folder(home / "workspaces" / os.urandom(8).hex())
-    place = Place(home, workspace, Root(os.urandom(4).hex(), root, stat.st_dev, stat.st_ino, birth_of(root)))
+    workspace = folder / os.urandom(8).hex()
+    made = Root(os.urandom(4).hex(), root, stat.st_dev, stat.st_ino, birth_of(root))
+    place = Place(home, make_folder(workspace.with_suffix(UNFINISHED)), made)
     make_folder(place.folder)
     process.create(place.git_dir)
-    _write(workspace, [place.root])
-    return place
+    _write(place.workspace, [place.root])
+    sync_tree(place.workspace)
+    os.rename(place.workspace, workspace)
+    sync_folder(folder)
+    return place._replace(workspace=workspace)
+
+
+def _clear_unfinished(folder: Path) -> None:
+    """Removes what a killed maker left; the caller holds the lock of all makers."""
+    for left in folder.glob(f"*{UNFINISHED}"):
+        import shutil  # no hook's, unless there was such a one
+
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _write(workspace: Path, roots: list[Root]) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from .durable import write_atomic
 from .errors import Busy, ForkpointError, GitMissing
+from .home import make_folder
 from .text import first_line
 
 NAME = "trouble.json"
@@ -137,7 +138,7 @@ def _put(home: Path, trouble: Trouble) -> bool:
         others = [t for t in _read(folder) if (t.root, t.cause) != (trouble.root, trouble.cause)]
         data = json.dumps([t._asdict() for t in [*others, trouble][-20:]], ensure_ascii=True).encode()
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder)
             found = os.lstat(folder)
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
                 continue

@@ -6,24 +6,56 @@ answered before anything else is imported.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NoReturn
 
 
 def main() -> NoReturn:
     """Runs the command line of this process; always ends it."""
+    _fill_standard_files()
+    _leave_out_the_project()
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and arguments[1:] not in (["--help"], ["-h"]):
         _hook(arguments[1:])
-    if arguments[:1] == ["save"]:
-        from .quick import answer
+    from .waiting import told
 
-        code = answer(arguments[1:])
-        if code is not None:
-            sys.exit(code)
-    from .commands.program import run
+    with told():
+        if arguments[:1] == ["save"]:
+            from .quick import answer
 
-    sys.exit(run(arguments))
+            code = answer(arguments[1:])
+            if code is not None:
+                sys.exit(code)
+        from .commands.program import run
+
+        sys.exit(run(arguments))
+
+
+def _fill_standard_files() -> None:
+    """Opens on nothing what was closed: else a file of the store would get its number, and what is printed with it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+            stream = os.fdopen(number, "r" if name == "stdin" else "w", closefd=False)
+            setattr(sys, name, stream)
+
+
+def _leave_out_the_project() -> None:
+    """Lets nothing be imported from the current folder, whatever PYTHONPATH says: a project's json.py is not ours."""
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        return
+    named = {os.path.abspath(entry) for entry in (".", *os.environ.get("PYTHONPATH", ".").split(os.pathsep))}
+    theirs = {entry for entry in named if f"{entry}/".startswith(f"{here.rstrip('/')}/")}
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) not in theirs or _holds_us(entry)]
+
+
+def _holds_us(entry: str) -> bool:
+    return os.path.isdir(os.path.join(entry, "forkpoint"))
 
 
 def _hook(arguments: list[str]) -> NoReturn:
@@ -42,8 +74,6 @@ def _hook(arguments: list[str]) -> NoReturn:
 
 def _leave() -> NoReturn:
     """Ends the process with 0 though its output may be gone or an interrupt may come in between."""
-    import os
-
     os._exit(0)
 
 

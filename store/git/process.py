@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..errors import GitFailed, GitMissing, StoreUnwritable
+from ..home import make_folder
 
 SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -153,6 +154,6 @@ def failure(what: str, complaint: bytes, code: int) -> GitFailed | StoreUnwritab
 
 def create(git_dir: Path) -> None:
     """Makes an empty bare object store of our own."""
-    git_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(git_dir.parent)
     finish(start(["git", "init", "--quiet", "--bare", "--template=", str(git_dir)], stdin=subprocess.DEVNULL), "init")
     git_dir.chmod(0o700)

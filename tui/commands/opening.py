@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...store.errors import UsageError
+from ...store.waiting import telling
 from .call import Call, command
 from .log import show_tree
 
@@ -30,7 +31,7 @@ def open_app(call: Call) -> int:
     from ..app import ForkpointApp
 
     app = ForkpointApp(call.store())
-    with _leaving_in_order(app):
+    with _leaving_in_order(app), telling(None):
         app.run()
     return app.return_code or 0
 
