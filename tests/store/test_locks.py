@@ -117,7 +117,7 @@ def test_those_who_wait_are_served_in_the_order_in_which_they_came(lock: Path, t
             file.write(f"{number}\n")
 
     waiting: list[int] = []
-    with held(lock, who="save"):
+    with held_elsewhere(lock, "save"):
         for number in range(8):
             waiting.append(child(lambda number=number: wait(number)))
             until(lambda: len(in_line(lock)) == len(waiting))
@@ -130,7 +130,7 @@ def test_who_is_killed_while_waiting_holds_up_nobody(lock: Path) -> None:
         with held(lock, who="save"):
             pass
 
-    with held(lock, who="save"):
+    with held_elsewhere(lock, "save"):
         pid = child(wait)
         until(lambda: len(in_line(lock)) == 1)
         os.kill(pid, signal.SIGKILL)
