@@ -19,6 +19,7 @@ from ..ignore import Source
 from ..points import Checkpoint
 from ..states import Node, State
 from .process import command, start
+from .refs import Refs, listed
 from .stream import EMPTY_TREE
 
 # Whose the store is says nothing: it was chosen by its path, and a container's root reads what its host's person wrote.
@@ -96,16 +97,18 @@ class Objects:
         """Whether the object is there."""
         return pygit2.Oid(hex=oid) in self.repository.odb
 
+    def listed(self) -> Refs:
+        """All refs as they stand now. Raises StoreDamaged."""
+        try:
+            return listed(self.git_dir)
+        except OSError as error:
+            raise StoreDamaged(
+                f"the refs cannot be read ({error.strerror})", path=str(error.filename), todo="forkpoint doctor"
+            ) from None
+
     def refs(self, prefix: str) -> dict[str, str]:
         """Ref name → commit id, for all refs that begin with `prefix`."""
-        found: dict[str, str] = {}
-        try:
-            for name in self.repository.references:
-                if name.startswith(prefix):
-                    found[name] = str(self.repository.references[name].target)
-        except (pygit2.GitError, KeyError) as error:
-            raise StoreDamaged(f"the refs cannot be read ({error})", path=prefix, todo="forkpoint verify") from None
-        return found
+        return self.listed().below(prefix)
 
     def ref(self, name: str) -> str | None:
         """The commit that a ref names."""
