@@ -1,7 +1,8 @@
 """The catalog: what the app and the commands query. A cache over the object store, in TinyDB; hooks never open it.
 
-It is stamped with the refs that it was made from; a reader whose stamp differs catches up, and a catalog that cannot
-be read is made anew. So its storage needs no journal: temporary file, fsync, rename, a lock (design.md section 4).
+It knows which refs it was made from, and how far it read the ledger. A reader who finds other refs catches up with
+those alone, and a catalog that cannot be read, or that something else changed, is made anew. So its storage needs no
+journal (see jsonlines, and design.md section 4).
 """
 
 # TinyDB tells no types of its documents.
@@ -11,34 +12,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, TypedDict, cast
 
+import msgspec
 from tinydb import TinyDB
-from tinydb.storages import Storage
 
-from . import operations, points
+from . import ledger, operations, points, transcripts
 from .diff import count
-from .durable import write_atomic
 from .errors import Busy, StoreDamaged, StoreUnwritable
 from .git.compare import compare
 from .git.reader import Objects, Stored
+from .git.refs import Refs
+from .jsonlines import JsonLines
+from .ledger import Mark
 from .locks import held
 from .operations import Record
+from .points import Checkpoint
 from .roots import Place
 from .states import Node
+from .transcripts import Kept
+from .witness import Judgement, Moved, heads, judge
 
-VERSION = 1
-DAMAGED = "damaged"
+FILE = "catalog.json"
 COUNTED = 400
 """Points that change more files than this are not counted line by line."""
+ANEW = "the catalog was changed by something other than forkpoint: it was made anew from the objects"
+REPLACED = "the ledger, which tells where the refs stood, was taken away or replaced"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A checkpoint as the catalog holds it."""
 
     stored: Stored
@@ -57,51 +62,52 @@ class Content:
     operations: tuple[Record, ...]
     """The oldest first."""
     damaged: tuple[str, ...] = ()
-    """Refs whose checkpoint cannot be read."""
-    stamp: str = ""
-    """What it was made from: the refs of the store."""
+    """Refs whose checkpoint, transcript or operations cannot be read."""
+    moved: tuple[Moved, ...] = ()
+    """Refs that do not stand where they were seen last; their checkpoints are not among the rows."""
+    notices: tuple[str, ...] = ()
+    """What else was found to be wrong with the store's own files."""
+    kept: Mapping[str, Kept] = field(default_factory=dict[str, Kept])
+    """What the store has of conversations, by session id."""
+    refs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What it was made from."""
 
 
-class AtomicStorage(Storage):
-    """TinyDB's storage over one file that is replaced whole; `batch` gathers several writes into one."""
+class _Point(TypedDict, total=False):
+    row: Row
+    text: str
+    """The row as JSON text with escapes, where a path in it is not UTF-8."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._held: dict[str, dict[str, Any]] | None = None
-        self._gathering = False
 
-    def read(self) -> dict[str, dict[str, Any]] | None:
-        if self._held is None:
-            try:
-                data = json.loads(self._file.read_bytes())
-            except (OSError, ValueError):
-                return None
-            self._held = data if _is_sound(data) else None
-        return self._held
+class _Act(TypedDict):
+    commit: str
+    record: str
 
-    def write(self, data: dict[str, dict[str, Any]]) -> None:
-        self._held = data
-        if not self._gathering:
-            write_atomic(self._file, json.dumps(data).encode())
 
-    @contextmanager
-    def batch(self) -> Generator[None]:
-        self._gathering = True
-        try:
-            yield
-        finally:
-            self._gathering = False
-        if self._held is not None:
-            self.write(self._held)
+class _Session(TypedDict):
+    name: str
+    commit: str
+    record: str
+    """session.json."""
 
-    @contextmanager
-    def in_memory(self) -> Generator[None]:
-        """Keeps all that is written to itself: the file cannot be."""
-        self._gathering = True
-        try:
-            yield
-        finally:
-            self._gathering = False
+
+class _Meta(TypedDict):
+    ledger: Mark
+    witness: dict[str, str]
+    """Where the ledger saw refs that the other tables do not tell of, since they are gone, elsewhere or damaged."""
+    damaged: list[str]
+
+
+class _Tables(TypedDict, total=False):
+    points: dict[str, _Point | None]
+    operations: dict[str, _Act | None]
+    transcripts: dict[str, _Session | None]
+    meta: dict[str, _Meta | None]
+
+
+_SHAPE = repr([kind._fields for kind in (Checkpoint, Stored, Row, Mark)] + [field.name for field in fields(Record)])
+VERSION = "2-" + hashlib.blake2b(_SHAPE.encode(), digest_size=4).hexdigest()
+_BLANK: _Meta = {"ledger": Mark("", 0, ""), "witness": {}, "damaged": []}
 
 
 def load(place: Place, objects: Objects, held_content: Content | None = None) -> Content:
@@ -109,106 +115,230 @@ def load(place: Place, objects: Objects, held_content: Content | None = None) ->
 
     A store that cannot be written is read all the same.
     """
-    refs = objects.refs(points.REFS)
-    try:
-        head = objects.ref(operations.REF) or ""
-    except StoreDamaged:
-        head = DAMAGED
-    stamp = _stamp(refs, head)
-    if held_content is not None and held_content.stamp == stamp:
+    said = ledger.size(place.workspace)
+    refs = objects.listed()
+    if held_content is not None and held_content.refs == refs.commits and not held_content.damaged:
         return held_content
-    file = place.workspace / "catalog.json"
-    storage = AtomicStorage(file)
+    storage = JsonLines(place.workspace / FILE, VERSION, _Tables)
     with TinyDB(storage=lambda: storage) as database:
-        try:
-            return _current(database, place, storage, objects, refs, head, stamp)
-        except (KeyError, TypeError, ValueError, StoreDamaged):
-            # Somebody edited it: a cache is not worth a question.
-            database.drop_tables()
-            return _current(database, place, storage, objects, refs, head, stamp)
+        catalog = _Catalog(place, objects, storage, database)
+        if not catalog.is_current(refs, said):
+            _write(place, storage, lambda: catalog.catch_up(refs))
+        return catalog.content(refs)
 
 
-def _current(
-    database: TinyDB,
-    place: Place,
-    storage: AtomicStorage,
-    objects: Objects,
-    refs: dict[str, str],
-    head: str,
-    stamp: str,
-) -> Content:
-    meta = database.table("meta").all()
-    if not meta or meta[0].get("stamp") != stamp:
-        try:
-            with held(place.workspace / "catalog.lock", who="catalog"), storage.batch():
-                return _catch_up(database, objects, refs, head, stamp)
-        except (OSError, StoreUnwritable, Busy):
-            with storage.in_memory():
-                return _catch_up(database, objects, refs, head, stamp)
-    return _content(database)
+def rebuild(place: Place, objects: Objects) -> Content:
+    """Makes the catalog anew from the objects; until that is done the old one stays. Raises StoreUnwritable."""
+    refs = objects.listed()
+    storage = JsonLines(place.workspace / FILE, VERSION, _Tables)
+    storage.forget()
+    with (
+        held(place.workspace / "catalog.lock", who="rebuild"),
+        storage.batch(),
+        TinyDB(storage=lambda: storage) as database,
+    ):
+        catalog = _Catalog(place, objects, storage, database)
+        catalog.catch_up(refs)
+        return catalog.content(refs)
 
 
-def _is_sound(data: Any) -> bool:
-    """Whether it has the form that TinyDB takes for granted: tables of documents by number."""
-    return isinstance(data, dict) and all(
-        isinstance(table, dict)
-        and all(str(number).isdigit() and isinstance(row, dict) for number, row in table.items())
-        for table in data.values()
-    )
-
-
-def _stamp(refs: dict[str, str], head: str) -> str:
-    digest = hashlib.blake2b(f"{VERSION}{head}".encode(), digest_size=16)
-    for name, commit in sorted(refs.items()):
-        digest.update(f"{name}{commit}".encode())
-    return digest.hexdigest()
-
-
-def _catch_up(database: TinyDB, objects: Objects, refs: dict[str, str], head: str, stamp: str) -> Content:
-    meta = database.table("meta")
-    state: dict[str, Any] = dict(meta.all()[0]) if meta.all() else {}
-    if state.get("version") != VERSION:
-        database.drop_tables()
-        state = {}
-    table = database.table("points")
-    have = {row["commit"]: row.doc_id for row in table.all()}
-    wanted = set(refs.values())
-    table.remove(doc_ids=[doc for commit, doc in have.items() if commit not in wanted])
-    damaged: list[str] = []
-    fresh: list[Stored] = []
-    for ref, commit in refs.items():
-        if commit not in have:
-            try:
-                fresh.append(objects.stored(commit))
-            except StoreDamaged:
-                damaged.append(ref)
-    by_id = {row["record"]["id"]: _row(row).stored for row in table.all()} | {
-        item.checkpoint.id: item for item in fresh
-    }
-    table.insert_multiple([_document(objects, stored, by_id) for stored in fresh])
-    if state.get("head") != head:
-        damaged += _read_operations(database, objects)
-    meta.truncate()
-    # What could not be read may be readable again at the next look: out of memory or out of open files is no damage.
-    meta.insert({"version": VERSION, "stamp": "" if damaged else stamp, "head": head, "damaged": damaged})
-    return _content(database)
-
-
-def _read_operations(database: TinyDB, objects: Objects) -> list[str]:
-    """Reads the operations anew; where that fails those that are known stay. Gives the refs that are damaged."""
+def _write(place: Place, storage: JsonLines, work: Callable[[], None]) -> None:
     try:
-        chain = operations.chain(objects)
-    except StoreDamaged:
-        return [operations.REF]
-    acts = database.table("operations")
-    acts.truncate()
-    acts.insert_multiple([{"record": operations.encode(record).decode()} for _, record in chain])
-    return []
+        with held(place.workspace / "catalog.lock", who="catalog"):
+            if storage.outdated:
+                storage.load()
+            with storage.batch():
+                work()
+    except (OSError, StoreUnwritable, Busy):
+        with storage.batch(keep=False):
+            work()
 
 
-def _document(objects: Objects, stored: Stored, by_id: dict[str, Stored]) -> dict[str, Any]:
+class _Catalog:
+    """The catalog while it is open."""
+
+    def __init__(self, place: Place, objects: Objects, storage: JsonLines, database: TinyDB) -> None:
+        self._place = place
+        self._objects = objects
+        self._storage = storage
+        self._points = database.table("points")
+        self._acts = database.table("operations")
+        self._sessions = database.table("transcripts")
+        self._meta = database.table("meta")
+        self._notices = [ANEW] if storage.state == "changed" else []
+        self._judgement = Judgement({}, ())
+        self._held: list[tuple[int, Row]] | None = None
+
+    def is_current(self, refs: Refs, said: int) -> bool:
+        """Whether there is nothing to catch up with."""
+        meta = self._about()
+        current = self._storage.state == "whole" and meta["ledger"].end == said and not meta["damaged"]
+        return current and not meta["witness"] and self._known() == refs.commits
+
+    def catch_up(self, refs: Refs) -> None:
+        """Reads what is new, and lets go what is gone."""
+        self._held = None
+        witnessed, mark = self._witnessed()
+        judgement = judge(self._objects, witnessed, refs.commits)
+        if judgement.moved:
+            # Somebody may have deleted them meanwhile: that is said before it is done.
+            _, _, since = ledger.read(self._place.workspace, mark)
+            judgement = judge(self._objects, heads(since, witnessed), refs.commits)
+        if judgement.ahead:
+            self._heal(judgement.ahead)
+            mark = self._read_on(mark)
+        self._judgement = judgement
+        wrong = {item.ref for item in judgement.moved}
+        damaged = [
+            *refs.broken,
+            *self._read_points({ref: oid for ref, oid in refs.commits.items() if ref not in wrong}),
+            *self._read_sessions(refs.commits, judgement.moved),
+            *self._read_acts(refs.commits, judgement.moved),
+        ]
+        known = self._known()
+        witness = {ref: oid for ref, oid in refs.commits.items() if known.get(ref) != oid and ref not in wrong}
+        witness |= {item.ref: item.known for item in judgement.moved}
+        meta: _Meta = {"ledger": mark, "witness": witness, "damaged": damaged}
+        if meta != self._about():
+            self._meta.truncate()
+            self._meta.insert(meta)
+
+    def content(self, refs: Refs) -> Content:
+        """All that is known now."""
+        rows = [row for _, row in self._rows()]
+        return Content(
+            tuple(sorted(rows, key=lambda row: row.stored.checkpoint.time)),
+            tuple(operations.decode(act["record"].encode(), act["commit"]) for act in self._acts.all()),
+            tuple(self._about()["damaged"]),
+            self._judgement.moved,
+            tuple(self._notices),
+            {item["name"]: transcripts.decode(item["record"].encode(), item["commit"]) for item in self._sessions},
+            refs.commits,
+        )
+
+    def _about(self) -> _Meta:
+        found = self._meta.all()
+        return cast(_Meta, dict(found[0])) if found else _BLANK
+
+    def _rows(self) -> list[tuple[int, Row]]:
+        """Each row with its document's number; TinyDB copies every document that it gives, so it is asked once."""
+        if self._held is None:
+            self._held = [(document.doc_id, _row(document)) for document in self._points]
+        return self._held
+
+    def _known(self) -> dict[str, str]:
+        """Ref → commit of all that the tables hold."""
+        known = {points.ref_of(row.stored.checkpoint.id): row.stored.commit for _, row in self._rows()}
+        known |= {transcripts.REFS + item["name"]: item["commit"] for item in self._sessions}
+        acts = self._acts.all()
+        return known | ({operations.REF: acts[-1]["commit"]} if acts else {})
+
+    def _witnessed(self) -> tuple[dict[str, str], Mark]:
+        """Where the refs were seen last: what is known here, and what the ledger tells since."""
+        meta = self._about()
+        before = meta["ledger"]
+        mark, goes_on_from, lines = ledger.read(self._place.workspace, before)
+        known = self._known() | meta["witness"]
+        if before.id in ("", goes_on_from):
+            return heads(lines), mark
+        if mark.id != before.id or (mark.end < before.end):
+            self._notices.append(REPLACED)
+            return heads(lines, known), before
+        return heads(lines, known), mark
+
+    def _read_on(self, mark: Mark) -> Mark:
+        return mark if REPLACED in self._notices else ledger.read(self._place.workspace, mark)[0]
+
+    def _heal(self, ahead: Mapping[str, str]) -> None:
+        """Writes down what a killed writer did not. Nobody who holds the store is disturbed: he may just be writing."""
+        with suppress(Busy, StoreUnwritable), self._place.writing("look", 0.0):
+            mark, _, lines = ledger.read(self._place.workspace)
+            now = heads(lines) if mark.id else {}
+            ledger.healed(self._place, [(ref, commit) for ref, commit in ahead.items() if now.get(ref) != commit])
+
+    def _read_points(self, refs: Mapping[str, str]) -> list[str]:
+        """Takes in the checkpoints that are new; gives the refs of those that cannot be read."""
+        wanted = {ref: commit for ref, commit in refs.items() if ref.startswith(points.REFS)}
+        have: dict[str, Stored] = {}
+        gone: list[int] = []
+        for number, row in self._rows():
+            stored = row.stored
+            if wanted.get(points.ref_of(stored.checkpoint.id)) == stored.commit:
+                have[stored.checkpoint.id] = stored
+            else:
+                gone.append(number)
+        if gone:
+            self._points.remove(doc_ids=gone)
+            self._held = None
+        fresh, damaged = self._fresh(wanted, have)
+        have |= {stored.checkpoint.id: stored for stored in fresh}
+        if fresh:
+            self._points.insert_multiple([_document(_counted(self._objects, stored, have)) for stored in fresh])
+            self._held = None
+        return damaged
+
+    def _fresh(self, wanted: Mapping[str, str], have: Mapping[str, Stored]) -> tuple[list[Stored], list[str]]:
+        fresh: list[Stored] = []
+        damaged: list[str] = []
+        for ref, commit in wanted.items():
+            name = ref.rpartition("/")[2]
+            if name not in have:
+                try:
+                    stored = self._objects.stored(commit)
+                except StoreDamaged:
+                    damaged.append(ref)
+                    continue
+                if stored.checkpoint.id == name:
+                    fresh.append(stored)
+                else:
+                    damaged.append(ref)
+        return sorted(fresh, key=lambda stored: stored.checkpoint.time), damaged
+
+    def _read_sessions(self, refs: Mapping[str, str], moved: Iterable[Moved]) -> list[str]:
+        """Takes in transcripts that are new or grew; one that was moved is read as it was known."""
+        wanted = {ref: commit for ref, commit in refs.items() if ref.startswith(transcripts.REFS)}
+        wanted |= {item.ref: item.known for item in moved if item.ref.startswith(transcripts.REFS)}
+        have = {transcripts.REFS + item["name"]: item for item in self._sessions}
+        gone = [item.doc_id for ref, item in have.items() if wanted.get(ref) != item["commit"]]
+        if gone:
+            self._sessions.remove(doc_ids=gone)
+        damaged: list[str] = []
+        for ref, commit in wanted.items():
+            if ref not in have or have[ref]["commit"] != commit:
+                try:
+                    record = self._objects.file(commit, transcripts.RECORD)
+                    transcripts.decode(record, commit)
+                except StoreDamaged:
+                    damaged.append(ref)
+                else:
+                    name = ref.removeprefix(transcripts.REFS)
+                    self._sessions.insert({"name": name, "commit": commit, "record": record.decode()})
+        return damaged
+
+    def _read_acts(self, refs: Mapping[str, str], moved: Iterable[Moved]) -> list[str]:
+        """Takes in new operations; where they were moved or cannot be read, those that are known stay."""
+        head = next((item.known for item in moved if item.ref == operations.REF), refs.get(operations.REF))
+        acts = [cast(_Act, dict(act)) for act in self._acts.all()]
+        if head is None or (acts and acts[-1]["commit"] == head):
+            return []
+        known = {act["commit"]: operations.decode(act["record"].encode(), act["commit"]) for act in acts}
+        try:
+            chain = operations.chain(self._objects, list(known.items()), head)
+        except StoreDamaged:
+            return [operations.REF]
+        if [commit for commit, _ in chain[: len(acts)]] != list(known):
+            self._acts.truncate()
+            acts = []
+        self._acts.insert_multiple(
+            {"commit": commit, "record": operations.encode(record).decode()} for commit, record in chain[len(acts) :]
+        )
+        return []
+
+
+def _counted(objects: Objects, stored: Stored, have: Mapping[str, Stored]) -> Row:
+    """A checkpoint with what changed since the one before it."""
     checkpoint = stored.checkpoint
-    base = by_id.get(checkpoint.before) or by_id.get(checkpoint.previous)
+    base = have.get(checkpoint.before) or have.get(checkpoint.previous)
     changed: int | None = None
     lines: tuple[int | None, int | None] = (None, None)
     if base is not None and checkpoint.complete:
@@ -217,14 +347,7 @@ def _document(objects: Objects, stored: Stored, by_id: dict[str, Stored]) -> dic
             changed = len(pairs)
             if changed <= COUNTED:
                 lines = _lines(objects, pairs)
-    return {
-        "commit": stored.commit,
-        "parts": list(stored[2:]),
-        "record": {key: value for key, value in checkpoint._asdict().items() if value not in ("", (), {})},
-        "added": lines[0],
-        "removed": lines[1],
-        "changed": changed,
-    }
+    return Row(stored, *lines, changed)
 
 
 def _lines(objects: Objects, pairs: dict[bytes, tuple[Node | None, Node | None]]) -> tuple[int, int]:
@@ -238,16 +361,15 @@ def _lines(objects: Objects, pairs: dict[bytes, tuple[Node | None, Node | None]]
     return added, removed
 
 
-def _row(document: Any) -> Row:
-    record = points.from_plain(dict(document["record"]))
-    stored = Stored(record, document["commit"], *document["parts"])
-    return Row(stored, document["added"], document["removed"], document["changed"])
+def _document(row: Row) -> _Point:
+    try:
+        msgspec.json.encode(row)
+    except UnicodeEncodeError:
+        return {"text": json.dumps(msgspec.to_builtins(row))}
+    return {"row": row}
 
 
-def _content(database: TinyDB) -> Content:
-    rows: Sequence[Row] = [_row(document) for document in database.table("points").all()]
-    acts = [operations.decode(row["record"].encode(), "catalog") for row in database.table("operations").all()]
-    meta = database.table("meta").all()
-    damaged: tuple[str, ...] = tuple(meta[0].get("damaged", ())) if meta else ()
-    stamp = str(meta[0].get("stamp", "")) if meta else ""
-    return Content(tuple(sorted(rows, key=lambda row: row.stored.checkpoint.time)), tuple(acts), damaged, stamp)
+def _row(document: Mapping[str, Any]) -> Row:
+    if "row" in document:
+        return document["row"]
+    return msgspec.convert(json.loads(document["text"]), Row)

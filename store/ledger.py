@@ -83,6 +83,14 @@ def file_of(workspace: Path) -> Path:
     return workspace / "ledger"
 
 
+def size(workspace: Path) -> int:
+    """Bytes of the ledger; 0 where there is none."""
+    try:
+        return os.stat(file_of(workspace)).st_size
+    except OSError:
+        return 0
+
+
 def begin(place: Place, refs: Iterable[tuple[str, str]]) -> None:
     """Replaces the ledger by one that tells where refs stand now, and which ledger it goes on from."""
     from .durable import write_atomic  # no hook's

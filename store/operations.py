@@ -107,12 +107,19 @@ def decode(data: bytes, where: str) -> Record:
         raise StoreDamaged(f"an operation cannot be read ({error})", path=where, todo="forkpoint verify") from None
 
 
-def chain(objects: Objects, known: Sequence[tuple[str, Record]] = ()) -> list[tuple[str, Record]]:
-    """All operations with their commits, the oldest first; those in `known` are not read again."""
+def chain(
+    objects: Objects, known: Sequence[tuple[str, Record]] = (), head: str | None = None
+) -> list[tuple[str, Record]]:
+    """All operations with their commits, the oldest first, up to `head` or the newest.
+
+    Those in `known` are not read again.
+    """
     held = dict(known)
     found: list[tuple[str, Record]] = []
-    commit = objects.ref(REF)
+    commit = head or objects.ref(REF)
     while commit is not None:
+        if known and commit == known[-1][0]:
+            return [*known, *found[::-1]]
         record = held.get(commit) or decode(objects.file(commit, FILE), commit)
         found.append((commit, record))
         commit = next(iter(objects.parents(commit)), None)

@@ -33,6 +33,7 @@ from .witness import check_head
 if TYPE_CHECKING:
     from .git.reader import Objects
 
+RECORD = "session.json"
 WIRE_LOG = b'{"type":"api-request'
 PIECE = 64 << 20
 """Bytes read at a time: a first copy of a huge file becomes several segments."""
@@ -55,14 +56,24 @@ def known(objects: Objects) -> dict[str, Kept]:
     found: dict[str, Kept] = {}
     for ref, commit in objects.refs(REFS).items():
         try:
-            plain: dict[str, Any] = json.loads(objects.file(commit, "session.json"))
-        except (StoreDamaged, ValueError):
+            found[ref.removeprefix(REFS)] = decode(objects.file(commit, RECORD), commit)
+        except StoreDamaged:
             continue
+    return found
+
+
+def decode(data: bytes, commit: str) -> Kept:
+    """Reads session.json. Raises StoreDamaged."""
+    try:
+        plain: dict[str, Any] = json.loads(data)
         info = plain["info"]
         for name in ("files", "ids"):
             info[name] = tuple(info[name])
-        found[ref.removeprefix(REFS)] = Kept(SessionInfo(**info), plain["cursors"], commit, bool(plain.get("rescued")))
-    return found
+        return Kept(SessionInfo(**info), plain["cursors"], commit, bool(plain.get("rescued")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreDamaged(
+            f"a session's record cannot be read ({error})", path=commit, todo="forkpoint verify"
+        ) from None
 
 
 def keep(
@@ -89,7 +100,7 @@ def keep(
         cursors[name] = end
     record = {"info": asdict(replace(info, live=False)), "cursors": cursors, "rescued": had or rescued}
     lines = [put_tree(str(objects.tree(kept.commit).id), b"")] if kept else []
-    lines.append(put_inline(json.dumps(record, indent=1).encode(), b"session.json"))
+    lines.append(put_inline(json.dumps(record, indent=1).encode(), RECORD.encode()))
     for name, start, end, data in fresh:
         lines.append(put_inline(data, f"files/{_key(name)}/{start:014d}-{end:014d}".encode()))
     Room(place.home, sum(len(data) for *_, data in fresh))
