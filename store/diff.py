@@ -14,9 +14,11 @@ from typing import Literal
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
+from . import outside
 from .errors import StoreDamaged
 from .git.compare import hunks, is_binary, line_counts
 from .model import FileDiff, Hunk, Line
+from .secrets import MARK, path_looks_secret
 from .states import Node
 
 Read = Callable[[bytes, Node], bytes]
@@ -52,7 +54,8 @@ def in_full(
 
 
 def exact_renames(changes: Changes) -> dict[bytes, bytes]:
-    """New path → old path where the very same bytes vanished at one path and appeared at another."""
+    """New path → old path where the very same bytes vanished at one path and appeared at another, both in the root."""
+    changes = {path: pair for path, pair in changes.items() if not outside.is_outside(path)}
     gone = {old.oid: path for path, (old, new) in changes.items() if new is None and old and old.kind == "file"}
     came = ((path, new) for path, (old, new) in sorted(changes.items()) if old is None and new and new.kind == "file")
     found: dict[bytes, bytes] = {}
@@ -150,6 +153,10 @@ def _notes(
         notes.append(_binary(path, old_path, old, new, read_old, read_new))
     if old is not None and new is not None and old.kind == new.kind != "link" and old.mode != new.mode:
         notes.append(f"mode {old.mode:o} → {new.mode:o}")
+    if outside.is_outside(path):
+        notes.append(outside.WHY)
+    if any(node is not None and node.kind == "file" for node in (old, new)) and path_looks_secret(path):
+        notes.append(MARK)
     return tuple(notes)
 
 

@@ -7,13 +7,16 @@ A checkpoint is a parentless commit with a ref of its own, `refs/points/ab/<id>`
     modes             permission bits that are not 644/755, where there are any
     empty-folders     folders without anything captured in them, where there are any
     ignore-rules      the text of every ignore source in force, where there are any
+    named-paths       paths in the root that agents' edit tools named, where there are any
+    outside/          files outside of the root that they named, by their absolute paths
+    outside-modes     permission bits of those that are not 644/755
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .errors import StoreDamaged
@@ -25,6 +28,9 @@ RECORD = "checkpoint.json"
 MODES = "modes"
 EMPTY = "empty-folders"
 RULES = "ignore-rules"
+NAMED = "named-paths"
+OUTSIDE = "outside"
+OUTSIDE_MODES = "outside-modes"
 
 
 class Checkpoint(NamedTuple):
@@ -72,6 +78,12 @@ class Checkpoint(NamedTuple):
     moving: tuple[str, ...] = ()
     largest_file: int = 0
     """The size limit in force, in bytes."""
+    outside: tuple[str, ...] = ()
+    """Absolute paths outside of the root of which it can speak, those that were absent included."""
+    secrets: tuple[str, ...] = ()
+    """Captured paths that look like secrets."""
+    unanswered: Mapping[str, str] = {}
+    """Where it could not be asked what is ignored → why."""
 
     @property
     def ref(self) -> str:
@@ -108,7 +120,7 @@ def decode(data: bytes, where: str) -> Checkpoint:
 
 def from_plain(plain: dict[str, Any]) -> Checkpoint:
     """A record from the mapping that JSON gives."""
-    for name in ("shared", "named", "known", "inferred", "moving"):
+    for name in ("shared", "named", "known", "inferred", "moving", "outside", "secrets"):
         if name in plain:
             plain[name] = tuple(plain[name])
     return Checkpoint(**{name: value for name, value in plain.items() if name in Checkpoint._fields})
@@ -125,13 +137,13 @@ def decode_modes(data: bytes) -> dict[bytes, int]:
     return {path: int(mode, 8) for mode, _, path in pairs}
 
 
-def encode_folders(folders: list[str]) -> bytes:
-    """`empty-folders`: paths, each ended by NUL; sorted."""
-    return b"".join(os.fsencode(path) + b"\0" for path in sorted(folders))
+def encode_paths(paths: Iterable[str]) -> bytes:
+    """`empty-folders` and `named-paths`: paths, each ended by NUL; sorted."""
+    return b"".join(os.fsencode(path) + b"\0" for path in sorted(paths))
 
 
-def decode_folders(data: bytes) -> list[bytes]:
-    """Reads `empty-folders`."""
+def decode_paths(data: bytes) -> list[bytes]:
+    """Reads `empty-folders` or `named-paths`."""
     return [path for path in data.split(b"\0") if path]
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .errors import Refused
 from .ignore import GIT_FILE, OUR_FILE, Repository, Rules, Source, outermost, read_text, repository_of
 from .reading import Reader, Sink, why
+from .secrets import LEFT_OUT, looks_secret
 from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
 from .statindex import FileInfo, Folder, Index, packed_files, packed_listing
 
@@ -31,6 +33,10 @@ class Limits(NamedTuple):
     """Absolute paths of what is an agent's own, its sessions above all: never captured, hence never written."""
     ceiling: int = 0
     """How many files may be read for the first time before a person has to be asked (rule 8); 0 for any number."""
+    named: Mapping[str, tuple[str, ...]] = {}
+    """Paths that agents' edit tools named: captured whatever the ignore rules say."""
+    secrets: bool = True
+    """Whether files that look like secrets are captured."""
 
 
 class Change(NamedTuple):
@@ -53,6 +59,12 @@ class Scan(NamedTuple):
     """Permission bits or empty folders differ from the index, though perhaps no bytes."""
     holding: frozenset[str] = frozenset()
     """Folders ("a/b/") that hold something that is never captured: what is ignored, a `.git`, an agent's own data."""
+    hollow: frozenset[str] = frozenset()
+    """Ignored folders ("a/b/") that were only passed through, and in which nothing was captured: in no state."""
+    named: Mapping[str, tuple[str, ...]] = {}
+    """Paths that were captured whatever the rules say."""
+    outside: Mapping[str, FileInfo | None] = {}
+    """What stands outside of the root where agents' edit tools named a path; the walk itself does not look there."""
 
     @property
     def files(self) -> int:
@@ -64,11 +76,22 @@ class Scan(NamedTuple):
         """Bytes of all captured files."""
         return sum(folder.byte_count for folder in self.folders.values())
 
+    def secrets(self) -> list[str]:
+        """Captured files that look like secrets, those outside of the root included."""
+        inside = [path + name for path, folder in self.folders.items() for name in folder.secrets]
+        return inside + [path for path, info in self.outside.items() if info and looks_secret(os.path.basename(path))]
+
+    def is_empty(self, folder: Folder, path: str) -> bool:
+        """Whether nothing was captured in a folder."""
+        if folder.file_count or not folder.folders:
+            return not folder.file_count
+        return bool(self.hollow) and all(f"{path}{name}/" in self.hollow for name in folder.folders)
+
     def state(self) -> State:
         """What the walk found, as paths and nodes."""
         found: dict[bytes, Node] = {}
         for path, folder in self.folders.items():
-            if path and (folder.mode != FOLDER_MODE or not (folder.file_count or folder.folders)):
+            if path not in self.hollow and path and (folder.mode != FOLDER_MODE or self.is_empty(folder, path)):
                 found[os.fsencode(path[:-1])] = Node("folder", folder.mode, "")
             for name, info in folder.files.items():
                 link = stat.S_ISLNK(info[0])
@@ -109,6 +132,8 @@ class _Walk:
         self.stamps: dict[str, tuple[int, int, int]] = {}
         self.modes_changed = False
         self.holding: set[str] = set()
+        self.passed: list[str] = []
+        """Ignored folders that hold something tracked or named."""
         self.read = 0
         """Files that the index did not vouch for."""
 
@@ -133,7 +158,17 @@ class _Walk:
             self.stamps,
             self.modes_changed,
             frozenset(self.holding),
+            self._hollow(),
+            self.limits.named,
         )
+
+    def _hollow(self) -> frozenset[str]:
+        found: set[str] = set()
+        for path in sorted(self.passed, reverse=True):
+            folder = self.folders.get(path)
+            if folder and not folder.file_count and all(f"{path}{name}/" in found for name in folder.folders):
+                found.add(path)
+        return frozenset(found)
 
     def _descend(self, top: int, place: _Place) -> None:
         """Depth first, with one open descriptor a level."""
@@ -163,6 +198,8 @@ class _Walk:
 
     def _list(self, descriptor: int, place: _Place) -> list[_Place]:
         """Captures one folder's files; gives the folders below it that are to be walked."""
+        if place.excluded:
+            self.passed.append(place.path)
         with os.scandir(descriptor) as listing:
             names = {entry.name: entry for entry in listing}
         place = self._own_rules(descriptor, place, {name for name in names if name.startswith(".")})
@@ -220,6 +257,7 @@ class _Walk:
         files: dict[str, FileInfo] = {}
         odd: dict[str, int] = {}
         below: list[_Place] = []
+        secrets: list[str] = []
         for name, found in stats.items():
             is_folder = stat.S_ISDIR(found.st_mode)
             excluded = None if self._never(name, found) else judge.ignored(name, is_folder)
@@ -230,6 +268,12 @@ class _Walk:
                 below.append(place._replace(path=f"{place.path}{name}/", excluded=excluded))
                 continue
             info = known.get(name)
+            if looks_secret(name) and stat.S_ISREG(found.st_mode):
+                if not self.limits.secrets:
+                    self.reader.uncaptured[place.path + name] = LEFT_OUT
+                    seen = b""
+                    continue
+                secrets.append(name)
             if info is None or not _vouched(info, found):
                 info = self._changed(descriptor, place.path + name, name, found, info)
             if info is None:
@@ -242,7 +286,8 @@ class _Walk:
                 odd[name] = stat.S_IMODE(info[0])
         for name in known.keys() - files.keys():
             self.changed[place.path + name] = Change(known[name], None)
-        self._finish(descriptor, place, old, judge, files, odd, below, seen)
+        secrets = [name for name in secrets if name in files]
+        self._finish(descriptor, place, old, judge, files, odd, below, seen, secrets)
         return below
 
     def _never(self, name: str, found: os.stat_result) -> bool:
@@ -279,6 +324,7 @@ class _Walk:
         odd: dict[str, int],
         below: list[_Place],
         seen: bytes,
+        secrets: list[str],
     ) -> None:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         names = tuple(inner.path[len(place.path) : -1] for inner in below)
@@ -294,6 +340,7 @@ class _Walk:
             odd,
             place.path in self.holding,
             seen,
+            tuple(secrets),
         )
         if old is None or old.mode != mode or bool(files or names) != bool(old.file_count or old.folders):
             self.modes_changed = True
@@ -326,7 +373,9 @@ class _Judge:
     def __init__(self, walk: _Walk, place: _Place, old: Folder | None) -> None:
         self._place = place
         self._root = walk.root
-        self.fingerprint = place.rules.fingerprint + ("x" if place.excluded else "")
+        self._named = walk.limits.named.get(place.path, ())
+        marks = ("x" if place.excluded else "", "" if walk.limits.secrets else "s", *self._named)
+        self.fingerprint = place.rules.fingerprint + "/".join(marks)
         self.out: list[str] = []
         self.forced: list[str] = []
         prefix = place.repository.prefix if place.repository else ""
@@ -365,12 +414,14 @@ class _Judge:
         return False
 
     def _decide(self, name: str, is_folder: bool) -> bool:
-        """True: a pattern ignores it, but it is tracked. A name that is ignored is noted in `out`."""
+        """True: a pattern ignores it, but it is tracked or named. A name that is ignored is noted in `out`."""
         place = self._place
         path = place.path + name
         source = None if place.excluded else place.rules.judge(path, is_folder)
         if source is None and not place.excluded:
             return False
+        if (f"{name}/" if is_folder else name) in self._named:
+            return True
         ours = source is not None and source.name == OUR_FILE
         if not ours and place.repository is not None and place.repository.tracks(path, self._root, is_folder):
             return True

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
+from . import named, outside
 from .agents.base import PartialState
 from .errors import StoreDamaged
 from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
 from .git.stream import blob_id
 from .ignore import RuleBook, Source
+from .named import Named
 from .restore.below import CONTENT, opened_parent, opened_root
 from .scan import Scan
 from .states import FOLDER_MODE, Node, State
@@ -38,6 +40,12 @@ class Side:
     stored: Stored | None = None
     holding: frozenset[bytes] = frozenset()
     """Folders that hold something that is never captured."""
+    named: Named = field(default_factory=dict[str, tuple[str, ...]])
+    """Paths that agents' edit tools named: no ignore rule leaves them out."""
+    outside: State = field(default_factory=dict[bytes, Node])
+    """Files outside of the root, by their absolute paths …"""
+    followed: frozenset[bytes] = frozenset()
+    """… and all such paths that it knows of, whether something stood there or not."""
 
     def speaks_of(self, path: bytes) -> bool:
         """Whether this side knows what stood, or did not stand, at a path (rules 7 and 16)."""
@@ -47,7 +55,8 @@ class Side:
 
     def ignores(self, path: bytes, is_folder: bool = False) -> bool:
         """Whether the ignore rules that were in force here leave the path out."""
-        return _book(self.sources).ignores(os.fsdecode(path), is_folder)
+        text = os.fsdecode(path)
+        return not named.holds(self.named, text, is_folder) and _book(self.sources).ignores(text, is_folder)
 
 
 @lru_cache(maxsize=8)
@@ -82,6 +91,9 @@ def of_checkpoint(objects: Objects, stored: Stored, title: str) -> Side:
         frozenset(os.fsencode(path) for path in checkpoint.moving),
         frozenset(os.fsencode(path) for path in checkpoint.inferred),
         stored,
+        named=named.joined({}, map(os.fsdecode, objects.named(stored))),
+        outside=objects.outside(stored),
+        followed=frozenset(os.fsencode(path) for path in checkpoint.outside),
     )
 
 
@@ -100,16 +112,23 @@ def of_backups(state: PartialState, title: str) -> Side:
 
 def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
     """The side of the folder as it is."""
+
+    def read(path: bytes, node: Node) -> bytes:
+        return on_disk("/", path[1:], node) if outside.is_outside(path) else on_disk(root, path, node)
+
     return Side(
         title,
         now,
         scan.state(),
-        lambda path, node: on_disk(root, path, node),
+        read,
         None,
         {os.fsencode(path): why for path, why in scan.uncaptured.items()},
         scan.sources,
         frozenset(os.fsencode(path) for path in scan.moving),
         holding=frozenset(os.fsencode(path[:-1]) for path in scan.holding),
+        named=scan.named,
+        outside=outside.state(scan.outside),
+        followed=frozenset(map(os.fsencode, scan.outside)),
     )
 
 
@@ -136,8 +155,15 @@ def differences(objects: Objects | None, left: Side, right: Side) -> tuple[Nodes
         pairs = compare(objects, left.stored, right.stored)
     else:
         pairs = _by_state(left, right)
+    pairs |= outside_pairs(left, right)
     told = {path: pair for path, pair in pairs.items() if left.speaks_of(path) and right.speaks_of(path)}
-    return told, len(pairs) - len(told)
+    return told, len(pairs) - len(told) + len(left.followed ^ right.followed)
+
+
+def outside_pairs(left: Side, right: Side) -> Nodes:
+    """What differs of the files outside of the root of which both sides know."""
+    pairs = {path: (left.outside.get(path), right.outside.get(path)) for path in left.followed & right.followed}
+    return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def _by_state(left: Side, right: Side) -> Nodes:

@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 from .durable import write_atomic
 
-FORMAT = 3
+FORMAT = 4
 
 FileInfo = tuple[int, int, int, int, int, str]
 """st_mode, size, mtime ns, ctime ns, inode, blob id. A ctime of 0 never matches: the bytes are read again."""
+
+Files = Mapping[str, FileInfo | None]
+"""Absolute path → what stands there; None for nothing, or nothing that can be captured. The newest stands last."""
 
 
 class Folder(NamedTuple):
@@ -37,7 +40,7 @@ class Folder(NamedTuple):
     ignored: tuple[str, ...]
     """Names that a pattern ignores and no index tracks; a folder's with its slash."""
     forced: tuple[str, ...]
-    """Names that a pattern ignores but that are tracked, hence captured; a folder's with its slash."""
+    """Names that a pattern ignores but that are tracked or named, hence captured; a folder's with its slash."""
     folders: tuple[str, ...]
     odd: dict[str, int]
     """Permission bits of files that are not the usual ones."""
@@ -45,6 +48,8 @@ class Folder(NamedTuple):
     """Something in it is left out: ignored, or never captured."""
     seen: bytes = b""
     """How it was listed (see `packed_listing`): listed the same again, it is the same. b"": look at each name."""
+    secrets: tuple[str, ...] = ()
+    """Names of captured files that look like secrets."""
 
     @property
     def files(self) -> dict[str, FileInfo]:
@@ -64,6 +69,10 @@ class Index(NamedTuple):
     stamps: Mapping[str, tuple[int, int, int]] = {}
     """Per repository prefix, the stamp of the project's own index."""
     folders: Mapping[str, Folder] = {}
+    named: Mapping[str, tuple[str, ...]] = {}
+    """Paths in the root that agents' edit tools named."""
+    outside: Mapping[str, FileInfo | None] = {}
+    """What stood outside of the root where they named a path."""
 
 
 def packed_files(files: dict[str, FileInfo]) -> bytes:
@@ -85,16 +94,20 @@ def load(file: Path) -> Index:
     digest, body = data[:16], data[16:]
     if hashlib.blake2b(body, digest_size=16).digest() != digest:
         return Index()
-    version, tree, point, time, stamps, folders = marshal.loads(body)
+    version, *parts = marshal.loads(body)
     if version != _version():
         return Index()
-    return Index(tree, point, time, stamps, {name: Folder._make(record) for name, record in folders.items()})
+    tree, point, time, stamps, folders, named, outside = parts
+    return Index(
+        tree, point, time, stamps, {name: Folder._make(record) for name, record in folders.items()}, named, outside
+    )
 
 
 def encode(index: Index) -> bytes:
     """The bytes of an index file."""
     folders = {name: tuple(folder) for name, folder in index.folders.items()}
-    body = marshal.dumps((_version(), index.tree, index.point, index.time, dict(index.stamps), folders))
+    parts = (index.tree, index.point, index.time, dict(index.stamps), folders, dict(index.named), dict(index.outside))
+    body = marshal.dumps((_version(), *parts))
     return hashlib.blake2b(body, digest_size=16).digest() + body
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import IO
 
@@ -25,7 +25,7 @@ Progress = Callable[[int], None]
 class Writer:
     """Opens the stream when the first new bytes come, holding the store's lock from then on."""
 
-    def __init__(self, place: Place, stack: ExitStack, wait: float, progress: Progress | None) -> None:
+    def __init__(self, place: Place, stack: ExitStack, wait: float | None, progress: Progress | None) -> None:
         self._place = place
         self._stack = stack
         self._wait = wait
@@ -45,11 +45,21 @@ class Writer:
             self.open(size).blob_from(stream.read, size)
             self._count(oid)
 
-    def commit(self, checkpoint: Checkpoint, found: Scan, index: Index, extra: list[tuple[bytes, Node]]) -> str:
-        """Sends the checkpoint, which `close` makes durable; gives the id of its `files` tree."""
+    def commit(
+        self,
+        checkpoint: Checkpoint,
+        found: Scan,
+        index: Index,
+        extra: list[tuple[bytes, Node]],
+        beside: Iterable[bytes] = (),
+    ) -> str:
+        """Sends the checkpoint, which `close` makes durable; gives the id of its `files` tree.
+
+        `beside` are lines that put other parts into the checkpoint's tree.
+        """
         stream = self.open()
         self._ref = checkpoint.ref
-        lines = (*_files(found, index), *self._extra(extra), *_parts(checkpoint, found, extra))
+        lines = (*_files(found, index), *self._extra(extra), *_parts(checkpoint, found, extra), *beside)
         mark = stream.commit(checkpoint.ref, checkpoint.time, lines)
         tree = stream.tree_of(mark, points.FILES)
         stream.end()
@@ -131,13 +141,14 @@ def _put_file(path: str, info: FileInfo) -> bytes:
 
 def _parts(checkpoint: Checkpoint, found: Scan, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
     modes = {path + name: mode for path, folder in found.folders.items() for name, mode in folder.odd.items()}
-    modes |= {path: folder.mode for path, folder in found.folders.items() if path and folder.mode != FOLDER_MODE}
+    folders = [(path, folder) for path, folder in found.folders.items() if path and path not in found.hollow]
+    modes |= {path: folder.mode for path, folder in folders if folder.mode != FOLDER_MODE}
     modes |= {os.fsdecode(path): node.mode for path, node in extra if node.kind == "file"}
-    empty = [path[:-1] for path, folder in found.folders.items() if path and not (folder.file_count or folder.folders)]
+    empty = [path[:-1] for path, folder in folders if found.is_empty(folder, path)]
     if modes:
         yield put_inline(points.encode_modes(modes), points.MODES.encode())
     if empty:
-        yield put_inline(points.encode_folders(empty), points.EMPTY.encode())
+        yield put_inline(points.encode_paths(empty), points.EMPTY.encode())
     if found.sources:
         yield put_inline(points.encode_rules(found.sources), points.RULES.encode())
     yield put_inline(points.encode(checkpoint), points.RECORD.encode())

@@ -46,6 +46,11 @@ class Stored(NamedTuple):
     """Ids of the blobs beside it; "" where there is none."""
     empty: str
     rules: str
+    named: str = ""
+    outside: str = ""
+    """Id of the tree of files outside of the root, "" where there are none …"""
+    outside_modes: str = ""
+    """… and of the blob of their permission bits."""
 
 
 class Objects:
@@ -134,6 +139,9 @@ class Objects:
             part(points.MODES),
             part(points.EMPTY),
             part(points.RULES),
+            part(points.NAMED),
+            part(points.OUTSIDE),
+            part(points.OUTSIDE_MODES),
         )
 
     def tree(self, commit: str) -> pygit2.Tree:
@@ -171,11 +179,23 @@ class Objects:
 
     def empty_folders(self, stored: Stored) -> list[bytes]:
         """Folders without files of a checkpoint."""
-        return points.decode_folders(self.read(stored.empty)) if stored.empty else []
+        return points.decode_paths(self.read(stored.empty)) if stored.empty else []
 
     def sources(self, stored: Stored) -> tuple[Source, ...]:
         """The ignore sources that were in force."""
         return points.decode_rules(self.read(stored.rules)) if stored.rules else ()
+
+    def named(self, stored: Stored) -> list[bytes]:
+        """Paths in the root that agents' edit tools named."""
+        return points.decode_paths(self.read(stored.named)) if stored.named else []
+
+    def outside(self, stored: Stored) -> State:
+        """Files outside of the root that agents' edit tools named, by their absolute paths."""
+        if not stored.outside:
+            return {}
+        modes = points.decode_modes(self.read(stored.outside_modes)) if stored.outside_modes else {}
+        found = ((b"/" + path, git_mode, oid) for path, git_mode, oid in self.walk(stored.outside))
+        return {path: node(git_mode, oid, modes.get(path)) for path, git_mode, oid in found}
 
     def walk(self, tree: str) -> Iterator[tuple[bytes, int, str]]:
         """Every blob below a tree: path, git mode, id; without recursion."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..model import OnConflict, PathChange
+from ..secrets import MARK, path_looks_secret
 from ..states import Node, State
 from .change import Change
 from .coverage import Coverage, Pair, folders
@@ -92,6 +93,8 @@ def _shown(path: bytes, row: Row, count: Count) -> PathChange:
         lines = _lines(path, before, after, count)
     added, removed = lines or (None, None)
     notes = [row.note, _difference(before, after)]
+    if _is_file(row.pair.then, row.pair.now) and path_looks_secret(path):
+        notes.append(MARK)
     if lines is None and row.place in ("restored", "conflicts") and _is_file(before, after) and row.content is None:
         notes.append("binary")
     note = ", ".join(note for note in notes if note)

@@ -65,8 +65,10 @@ def heading(diff: Diff) -> Iterator[str]:
 def patch(file: FileDiff, terminal: Terminal) -> Iterator[str]:
     """One file in the form of a unified diff; names and lines are cleaned."""
     old = path_text(file.path if file.old_path is None else file.old_path)
-    before = "/dev/null" if file.status == "added" else f"a/{old}"
-    after = "/dev/null" if file.status == "deleted" else f"b/{path_text(file.path)}"
+    # An absolute path is that of a file outside of the folder.
+    sides = ("outside:", "outside:") if file.path.startswith(b"/") else ("a/", "b/")
+    before = "/dev/null" if file.status == "added" else f"{sides[0]}{old}"
+    after = "/dev/null" if file.status == "deleted" else f"{sides[1]}{path_text(file.path)}"
     yield painted(f"--- {before}", "bold", terminal)
     yield painted(f"+++ {after}", "bold", terminal)
     for note in filter(None, [*file.notes, file.problem]):
