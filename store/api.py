@@ -16,7 +16,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from . import agents, diff, forking, goal, health, operations, recovering, restoring, saving, sides, tree, undoing
+from . import (
+    agents,
+    deleting,
+    diff,
+    forking,
+    goal,
+    health,
+    operations,
+    recovering,
+    restoring,
+    saving,
+    sides,
+    tree,
+    undoing,
+)
+from .deleting import Deletion
 from .errors import UsageError
 from .forking import ForkPlan
 from .goal import Goal
@@ -31,7 +46,7 @@ from .sides import Side
 from .undoing import UndoPlan
 from .workspace import Workspace
 
-__all__ = ["ForkPlan", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
+__all__ = ["Deletion", "ForkPlan", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
 
 
 class Store:
@@ -102,8 +117,8 @@ class Store:
         """What changed up to a point since the one before it, without hunks."""
         with self._workspace.lock:
             stored = self._workspace.stored(point)
-            before = stored and (stored.checkpoint.before or stored.checkpoint.previous)
-            if not before or self._workspace.stored(before) is None:
+            before = self._workspace.before(stored) if stored else ""
+            if not before:
                 return Diff("", "", ())
             return self._diff(self._workspace.side(before), self._workspace.side(point), None)
 
@@ -197,6 +212,16 @@ class Store:
             acts = self._workspace.acts()
             sessions = {act.session for act in acts}
             return tree.shown(acts, place.root.id, tuple(sessions))[::-1] if place else []
+
+    def delete(
+        self, points: Sequence[str], *, kind: str = "delete", summary: str = "", anyway: bool = False
+    ) -> Deletion:
+        """Deletes the files of points by their whole ids; their rows stay. `kind` is delete, expire or purge.
+
+        `anyway`: the person named these points. Raises UnknownId, and Refused for what something needs.
+        """
+        with self._workspace.lock:
+            return deleting.delete(self._workspace, points, kind=kind, summary=summary, anyway=anyway)
 
     def label(self, point: str, text: str) -> Operation:
         """Names a point; an empty text takes its label away."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from .errors import UnknownId, UsageError
 from .model import Entry, Point, SessionTree, Side, Target
-from .naming import clock, title
+from .naming import clock, day_and_clock, gone, title
 from .resolve import FILES, Resolved, point_for
 from .workspace import Workspace, entry_of, point_of
 
@@ -61,6 +61,13 @@ def find(workspace: Workspace, found: Resolved) -> Goal:
         raise UsageError('"now" is where you are already', todo="name a checkpoint: forkpoint log")
     built = workspace.tree(found.session or None)
     point = point_of(built, found.point) if found.point else point_for(built, found.entry or "")
+    lost = next((point for point in built.gone if point.id == found.point), None)
+    if lost is not None:
+        raise UnknownId(
+            f"the files of this checkpoint were {gone(lost)} on {day_and_clock(lost.gone)}",
+            path=lost.id,
+            todo="choose another one: forkpoint log",
+        )
     entry = entry_of(built, found.entry or (point.entry if point else None))
     if point is None and entry is None:
         raise UnknownId("this moment is in no tree any more", todo="forkpoint log")

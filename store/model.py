@@ -177,6 +177,10 @@ class Point:
     """How the moment is named when its entry is not readable."""
     late: bool = False
     uncaptured: int = 0
+    gone: int = 0
+    """When its files were deleted; 0 while they are kept."""
+    gone_by: str = ""
+    """The kind of the operation that did it: delete, expire, purge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +229,8 @@ class SessionTree:
     """Entry id → name of the branch it first stood on."""
     problems: tuple[Problem, ...] = ()
     live: tuple[Live, ...] = ()
+    gone: tuple[Point, ...] = ()
+    """Checkpoints whose files were deleted: only their rows are left."""
 
 
 @dataclass(frozen=True, slots=True)

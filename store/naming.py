@@ -26,6 +26,16 @@ def clock(moment: int) -> str:
     return time.strftime(pattern, then).lstrip("0") if pattern != "%H:%M" else time.strftime(pattern, then)
 
 
+def gone(point: Point) -> str:
+    """How the files of a checkpoint went: "deleted", "expired", "purged"."""
+    return {"expire": "expired", "purge": "purged"}.get(point.gone_by, "deleted")
+
+
+def day_and_clock(moment: int) -> str:
+    """The local day and time of day: "6 Dec 2026 at 09:41"."""
+    return time.strftime("%d %b %Y at %H:%M", time.localtime(moment / 10**9)).lstrip("0")
+
+
 def prompt_title(entry: Entry, side: str = "before") -> str:
     """'before prompt 4 "Now fold…"'."""
     return f'{side} prompt {entry.turn} "{shortened(entry.text)}"'

@@ -78,7 +78,8 @@ def _matches(built: SessionTree, name: str, whole: bool) -> set[Resolved]:
         return text == name if whole else len(name) >= 2 and text.startswith(name)
 
     session = built.info.id
-    found = {Resolved(point.id, point.entry, session) for point in built.points if fits(point.id)}
+    points = (*built.points, *built.gone)
+    found = {Resolved(point.id, point.entry, session) for point in points if fits(point.id)}
     found |= {Resolved(point.id, point.entry, session) for point in built.points if fits(point.label)}
     found |= {Resolved(None, branch.head, session) for branch in built.branches if fits(branch.name)}
     found |= {Resolved(None, entry.id, session) for entry in built.entries if fits(entry.id)}

@@ -55,6 +55,10 @@ def save(
     Refused. `progress` gets (files so far, 0).
     """
     place = roots.adopt(root, home or data_folder(), anew=agreed)
+    if place.deleting_file.exists():
+        from .deleting import finish  # reading the store's operations is slow to import
+
+        finish(place)
     draft = Checkpoint(reason="manual", agent=agent, session=session, label=label)
     taken = capture.take(
         place, Wanted(draft, agreed=agreed), progress=(lambda done: progress(done, 0)) if progress else None

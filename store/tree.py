@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from .agents.base import PartialState
 from .catalog import Row
+from .git.reader import Stored
 from .model import Branch, Conversation, Entry, Here, Live, Operation, Point, SessionTree
-from .operations import Record, taken_back
-from .points import Checkpoint
+from .operations import FINAL, Record, taken_back
+from .points import Checkpoint, from_plain
 from .text import first_line
 
 WORDS = 3
@@ -59,7 +60,8 @@ def build(
     mine = [act for act in done if act.session in conversation.info.ids]
     talk = _talk(conversation, mine)
     branches, branch_of = _branches(conversation, talk, mine)
-    held = marks(rows, acts, root)
+    lost = deleted(acts, root)
+    held = marks([*rows, *(row for row, _ in lost)], acts, root)
     finder = _Finder(conversation)
     points = [
         _point(row, finder, branch_of, held)
@@ -68,6 +70,12 @@ def build(
     ]
     points += _imports(states, points, finder, branch_of, held)
     points.sort(key=lambda point: point.time)
+    here = {point.id for point in points}
+    gone = [
+        replace(_point(row, finder, branch_of, held), stored=False, gone=act.time, gone_by=act.kind)
+        for row, act in lost
+        if row.stored.checkpoint.id not in here and _belongs(row.stored.checkpoint, conversation, finder)
+    ]
     info = replace(conversation.info, entries=len(entries), branches=len(branches), live=bool(live))
     return SessionTree(
         info=info,
@@ -79,22 +87,33 @@ def build(
         branch_of=branch_of,
         problems=conversation.problems,
         live=live,
+        gone=tuple(sorted(gone, key=lambda point: point.time)),
     )
 
 
 def of_saves(info_id: str, rows: Sequence[Row], acts: Sequence[Record], root: str, base: SessionTree) -> SessionTree:
     """The workspace's own session "files": one row for each checkpoint that belongs to no agent's session."""
-    held = marks(rows, acts, root)
-    chosen = [row for row in rows if row.stored.checkpoint.root == root and not row.stored.checkpoint.session]
+    here = {row.stored.checkpoint.id for row in rows}
+    away = [(row, act) for row, act in deleted(acts, root) if row.stored.checkpoint.id not in here]
+    left = {row.stored.checkpoint.id: act for row, act in away}
+    chosen = [*rows, *(row for row, _ in away)]
+    held = marks(chosen, acts, root)
+    chosen = [row for row in chosen if row.stored.checkpoint.root == root and not row.stored.checkpoint.session]
     entries: list[Entry] = []
     points: list[Point] = []
-    for row in chosen:
+    gone: list[Point] = []
+    for row in sorted(chosen, key=lambda row: row.stored.checkpoint.time):
         checkpoint = row.stored.checkpoint
         text = held.labels.get(checkpoint.id) or _plain_name(checkpoint)
         parent = entries[-1].id if entries else None
         entry = Entry(f"save-{checkpoint.id}", parent, "notice", checkpoint.time, text, info_id, flavour="save")
         entries.append(entry)
-        points.append(replace(_point(row, None, {entry.id: "files"}, held), entry=entry.id, branch="files"))
+        point = replace(_point(row, None, {entry.id: "files"}, held), entry=entry.id, branch="files")
+        act = left.get(checkpoint.id)
+        if act is None:
+            points.append(point)
+        else:
+            gone.append(replace(point, stored=False, gone=act.time, gone_by=act.kind))
     head, newest = (entries[-1].id, max(entry.time for entry in entries)) if entries else ("", 0)
     branch = Branch("files", head, "active", None, info_id, first=entries[0].id if entries else None)
     return replace(
@@ -106,7 +125,31 @@ def of_saves(info_id: str, rows: Sequence[Row], acts: Sequence[Record], root: st
         operations=tuple(shown(acts, root, ("", info_id))),
         here=Here(files_here(points, acts, root), None, None),
         branch_of={entry.id: "files" for entry in entries},
+        gone=tuple(gone),
     )
+
+
+def deleted(acts: Sequence[Record], root: str) -> list[tuple[Row, Record]]:
+    """What is left of the points of a root that were deleted, each with the operation that did it."""
+    found: list[tuple[Row, Record]] = []
+    for act in acts:
+        for plain in act.rows:
+            record = from_plain({**plain["record"], "known": ("",) * plain.get("known", 0)})
+            if record.root == root:
+                stored = Stored(record, plain["commit"], "", "", "", "")
+                found.append((Row(stored, plain["added"], plain["removed"], plain["changed"]), act))
+    return found
+
+
+def let_go(acts: Iterable[Record], rows: Iterable[Row]) -> frozenset[str]:
+    """Sessions whose conversation was deleted from the store, and that have no checkpoint since: it stays away."""
+    gone = {session for act in acts for session in act.sessions}
+    return frozenset(gone - {row.stored.checkpoint.session for row in rows})
+
+
+def bare(rows: Iterable[Row]) -> list[Point]:
+    """Checkpoints as points of no tree."""
+    return [_point(row, None, {}, Marks({}, frozenset())) for row in rows]
 
 
 def _plain_name(checkpoint: Checkpoint) -> str:
@@ -114,7 +157,9 @@ def _plain_name(checkpoint: Checkpoint) -> str:
     return checkpoint.text or names.get(checkpoint.reason, checkpoint.reason)
 
 
-NOT_UNDONE = {"undo": "redo goes the other way", "redo": "undo goes the other way"}
+NOT_UNDONE = {"undo": "redo goes the other way", "redo": "undo goes the other way"} | dict.fromkeys(
+    FINAL, "it is final"
+)
 """Why an act that takes back or brings back is not itself undone."""
 
 
@@ -122,13 +167,16 @@ def shown(acts: Sequence[Record], root: str, sessions: Sequence[str]) -> list[Op
     """Operations of a root as rows, the oldest first; which can be undone, and why others cannot."""
     done, undone = taken_back(acts, root)
     open_ids = {act.id for act in done}
+    lost = {row.stored.checkpoint.id for row, _ in deleted(acts, root)}
     gone = {act.id for act in undone}
     found: list[Operation] = []
     for act in acts:
         if act.root != root or act.session not in sessions:
             continue
-        undoable = act.id in open_ids and act.kind not in ("undo", "redo")
+        undoable = act.id in open_ids and act.kind not in ("undo", "redo") and not (act.changes and act.guard in lost)
         past = "undone: redo brings it back" if act.id in gone else NOT_UNDONE.get(act.kind, "undone")
+        if act.id in open_ids and act.guard in lost:
+            past = "what it needs is kept no longer"
         why = "" if undoable else past
         found.append(
             Operation(

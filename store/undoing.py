@@ -75,7 +75,8 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
     objects = workspace.objects()
     changes = operations.pairs_of(record)
     wanted_nodes = [pair[1] if redo else pair[0] for pair in changes.values()]
-    if not all(objects.holds(node.oid) for node in wanted_nodes if node is not None and node.oid):
+    kept = workspace.stored(_guard_of(workspace, record, redo)) is not None
+    if not kept or not all(objects.holds(node.oid) for node in wanted_nodes if node is not None and node.oid):
         raise Refused(
             "what this needs is kept no longer, so it is past undoing",
             todo="forkpoint operations lists what was done here",
@@ -105,9 +106,15 @@ def _state_around(workspace: Workspace, record: Record, redo: bool) -> State | N
 
     That is what the operation's own guard holds, and for redo the guard of the undo; None when it is kept no longer.
     """
-    undos = [act.guard for act in workspace.acts() if act.kind == "undo" and act.of == record.id]
-    stored = workspace.stored((undos or [""])[-1] if redo else record.guard)
+    stored = workspace.stored(_guard_of(workspace, record, redo))
     return workspace.objects().state(stored) if stored is not None else None
+
+
+def _guard_of(workspace: Workspace, record: Record, redo: bool) -> str:
+    """The guard that holds what an operation's undo, or its redo, brings back."""
+    if not redo:
+        return record.guard
+    return next((act.guard for act in reversed(workspace.acts()) if act.kind == "undo" and act.of == record.id), "")
 
 
 def carry_out(workspace: Workspace, shown: UndoPlan, live_too: bool = False) -> RestoreResult:

@@ -82,6 +82,10 @@ class Workspace:
         place = self.place
         if place is None:
             return Content((), ())
+        if place.deleting_file.exists():
+            from .deleting import finish
+
+            finish(place)
         self._content = catalog.load(place, Objects(place.git_dir), self._content)
         return self._content
 
@@ -196,8 +200,10 @@ class Workspace:
         objects = Objects(place.git_dir)
         kept: dict[str, Kept] = transcripts.known(objects)
         grown = False
+        content = self.content()
+        away = tree.let_go(content.operations, content.rows)
         for info in self.sessions():
-            if any(os.path.exists(file) for file in info.files):
+            if any(os.path.exists(file) for file in info.files) and not away & set(info.ids):
                 rescued = self._rescue(place, info, kept.get(info.id))
                 grown |= transcripts.keep(
                     place, objects, info, self.sources(info), kept.get(info.id), rescued=rescued, wait=AT_A_GLANCE
@@ -284,6 +290,18 @@ class Workspace:
         objects = Objects(place.git_dir)
         commit = objects.ref(points.ref_of(point))
         return objects.stored(commit) if commit else None
+
+    def before(self, stored: Stored) -> str:
+        """The checkpoint that one is compared with: the one before its call, else the newest kept one; or ""."""
+        checkpoint = stored.checkpoint
+        for point in (checkpoint.before, checkpoint.previous):
+            if point and self.stored(point) is not None:
+                return point
+        if not checkpoint.previous:
+            return ""
+        rows = [row.stored.checkpoint for row in self.content().rows]
+        older = [row for row in rows if row.root == checkpoint.root and row.complete and row.time < checkpoint.time]
+        return older[-1].id if older else ""
 
     def side(self, point: str, built: SessionTree | None = None) -> Side:
         """The files at a point, stored or known from the agent's own backups. Raises UnknownId."""

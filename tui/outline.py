@@ -46,6 +46,7 @@ class Outline:
         self._inside: dict[str, list[Entry]] = {}
         self._latest: dict[str, int] = {}
         self._acts: dict[str | None, list[Operation]] = {}
+        self._gone: dict[str, list[Point]] = {}
         self._first: list[Point] = []
         self._home: dict[str, str] = {}
         self._guards: dict[str, str] = {}
@@ -113,6 +114,9 @@ class Outline:
             else:
                 self._home[point.id] = self._alias.get(at, at)
                 self.own.setdefault(self._home[point.id], []).append(point)
+        for point in self.tree.gone:
+            if point.entry in self.entries:
+                self._gone.setdefault(self._alias.get(point.entry, point.entry), []).append(point)
         for operation in self.tree.operations:
             if operation.kind in MARKS_ONLY:
                 continue
@@ -265,6 +269,7 @@ class Outline:
         row.entry = entry
         row.result = self._results.get(entry.id)
         row.at = entry.id
+        row.gone = self._gone.get(entry.id, [])
         own = self.own.get(entry.id)
         if own:
             row.points = [point for point in own if stands_on_its_entry(point, entry)]

@@ -35,6 +35,8 @@ class Row:
     """What a tool call brought back."""
     points: list[Point] = field(default_factory=list[Point])
     """Checkpoints of this very row, the newest last."""
+    gone: list[Point] = field(default_factory=list[Point])
+    """Checkpoints that stood here, and whose files were deleted."""
     moved: list[Point] = field(default_factory=list[Point])
     """Checkpoints whose differences the row sums up: a turn's, or its own."""
     operation: Operation | None = None

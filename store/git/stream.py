@@ -79,7 +79,7 @@ class Stream:
         self, ref: str, moment: int, lines: Iterable[bytes], *, message: bytes = b"", parent: str | None = None
     ) -> str:
         """Sends a commit on `ref` whose tree is made by `lines` (see `put`, `put_tree`, `remove`); gives its mark."""
-        _free(self._git_dir / f"{ref}.lock")
+        free(self._git_dir / f"{ref}.lock")
         self._marks += 1
         self._write(b"commit %s\nmark :%d\n" % (ref.encode(), self._marks))
         self._write(b"committer forkpoint <forkpoint@localhost> %d +0000\ndata %d\n" % (moment // 10**9, len(message)))
@@ -157,12 +157,13 @@ def _sweep(packs: Path) -> None:
                     file.unlink()
 
 
-def _free(lock: Path) -> None:
-    """Removes the lock that a killed git left on a ref; one that is just ending without its parent may do so."""
+def free(*locks: Path) -> None:
+    """Removes the locks that a killed git left on refs; one that is just ending without its parent may do so."""
     until = time.monotonic() + PARTING
-    while lock.exists():
+    while standing := [lock for lock in locks if lock.exists()]:
         if time.monotonic() >= until:
-            lock.unlink(missing_ok=True)
+            for lock in standing:
+                lock.unlink(missing_ok=True)
             return
         time.sleep(0.02)
 

@@ -54,7 +54,13 @@ def tree_document(tree: SessionTree) -> Document:
         "here": {"files": tree.here.files, "talk": tree.here.talk, "dirty": tree.here.dirty},
         "operations": [operation_document(operation) for operation in tree.operations],
         "problems": [{"what": this.what, "file": this.file, "line": this.line} for this in tree.problems],
+        "gone": [gone_document(point) for point in tree.gone],
     }
+
+
+def gone_document(point: Point) -> Document:
+    """A checkpoint whose files were deleted."""
+    return {**point_document(point), "gone": iso(point.gone), "gone_by": point.gone_by}
 
 
 def entry_document(entry: Entry) -> Document:

@@ -9,12 +9,19 @@ import click
 
 from ...store.errors import UsageError
 from ...store.model import Branch, Entry, FileDiff, Point, SessionInfo, SessionTree
-from ...store.naming import title
+from ...store.naming import gone, title
 from ...store.text import clean, path_text
 from .. import words
 from ..output import Cell, Row, Style, shortened
 from .call import Call, command
-from .documents import branch_document, diff_document, entry_document, point_document, session_document
+from .documents import (
+    branch_document,
+    diff_document,
+    entry_document,
+    gone_document,
+    point_document,
+    session_document,
+)
 
 STATUS_SIGNS: dict[str, tuple[str, Style]] = {
     "added": ("A", "green"),
@@ -104,7 +111,10 @@ def show(call: Call, id: str) -> int:  # noqa: A002
     tree = store.tree(resolved.session)
     entries = {entry.id: entry for entry in tree.entries}
     point = next((point for point in tree.points if point.id == resolved.point), None)
-    if point is not None:
+    lost = next((point for point in tree.gone if point.id == resolved.point), None)
+    if lost is not None:
+        _show_gone(call, lost, entries.get(lost.entry or ""))
+    elif point is not None:
         _show_point(call, point, entries.get(point.entry or ""), tree)
     else:
         _show_entry(call, entries[resolved.entry or ""], tree)
@@ -124,6 +134,19 @@ def _show_point(call: Call, point: Point, entry: Entry | None, tree: SessionTree
     call.output.table(change_row(file) for file in changes.files)
     if not changes.files:
         call.output.say("No file changed." if changes.left else "It is the first one: nothing to compare it with.")
+
+
+def _show_gone(call: Call, point: Point, entry: Entry | None) -> None:
+    """What is left of a checkpoint whose files were deleted."""
+    if call.json:
+        call.output.document(
+            {"checkpoint": gone_document(point), "entry": entry_document(entry) if entry else None, "changes": None}
+        )
+        return
+    call.say_root()
+    facts = _point_facts(point, entry)
+    call.output.table(Row((Cell(name, "dim"),), (Cell(value),), wraps=True) for name, value in facts if value)
+    call.output.say("", f"Its files were {gone(point)} on {words.full_time(point.gone)}.")
 
 
 def _point_facts(point: Point, entry: Entry | None) -> list[tuple[str, str]]:

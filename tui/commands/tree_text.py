@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...store.model import Branch, Point, SessionTree
+from ...store.naming import gone
 from .. import words
 from ..outline import Outline
 from ..outline import Row as Place
@@ -23,7 +24,7 @@ REASONS = {
 
 def tree_rows(tree: SessionTree, now: int, *, every_entry: bool = False) -> list[Row]:
     """The rows from the oldest to the newest; times are told as seen from `now` (nanoseconds)."""
-    short = shortened([point.id for point in tree.points] + [entry.id for entry in tree.entries])
+    short = shortened([item.id for item in (*tree.points, *tree.gone, *tree.entries)])
     outline = Outline(tree)
     places = [(n, place) for n, place in enumerate(outline.rows) if every_entry or _is_shown(place)]
     talk = _shown_at(outline.index.get(tree.here.talk or ""), [n for n, _ in places])
@@ -77,7 +78,7 @@ def sign(point: Point | None) -> str:
 
 
 def _is_shown(place: Place) -> bool:
-    return place.kind != "entry" or bool(place.points)
+    return place.kind != "entry" or bool(place.points or place.gone)
 
 
 def _rows_of(drawing: _Drawing) -> Iterator[Row]:
@@ -101,11 +102,21 @@ def _main_row(drawing: _Drawing) -> Row:
     guard = place.operation.data.get("guard") if place.operation else None
     if isinstance(guard, str):
         name = guard
+    elif point is None and place.gone:
+        name = place.gone[-1].id
     return Row(
         _columns(place.time, drawing.short.get(name, ""), bool(point or guard), drawing),
         (*_guides(place), Cell(f"{sign(point)} "), _name(place)),
-        (*_facts(point, place), Cell(_here(point, drawing), "green")),
+        (*_facts(point, place), Cell(_gone(place, drawing.now), "dim"), Cell(_here(point, drawing), "green")),
     )
+
+
+def _gone(place: Place, now: int) -> str:
+    """That checkpoints stood here whose files were deleted."""
+    if not place.gone:
+        return ""
+    last = place.gone[-1]
+    return f"files {gone(last)} {words.moment(last.gone, now)}"
 
 
 def _point_row(point: Point, drawing: _Drawing) -> Row:
