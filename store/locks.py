@@ -55,7 +55,7 @@ def held(file: Path, *, who: str, wait: float = LIMIT) -> Generator[None]:
             descriptor = _opened(file)
     try:
         with _writing(file):
-            if _somebody_waits(file) or not _taken(descriptor):
+            if somebody_waits(file) or not _taken(descriptor):
                 _wait_in_line(descriptor, file, wait)
             _sign(descriptor, who)
         try:
@@ -154,7 +154,8 @@ def _line(file: Path) -> str:
     return f"{file}.line"
 
 
-def _somebody_waits(file: Path) -> bool:
+def somebody_waits(file: Path) -> bool:
+    """Whether anybody stands in the line for a lock."""
     try:
         return bool(os.listdir(_line(file)))
     except OSError:
