@@ -34,7 +34,7 @@ from .points import Checkpoint
 from .roots import Place
 from .states import Node
 from .transcripts import Kept
-from .witness import Judgement, Moved, heads, judge
+from .witness import TODO, Judgement, Moved, heads, judge, subject
 
 FILE = "catalog.json"
 COUNTED = 400
@@ -71,6 +71,17 @@ class Content:
     """What the store has of conversations, by session id."""
     refs: Mapping[str, str] = field(default_factory=dict[str, str])
     """What it was made from."""
+
+    @property
+    def wrong(self) -> dict[str, str]:
+        """Ref → what is wrong with it, in words."""
+        found = {ref: f"{subject(ref)} cannot be read" for ref in self.damaged}
+        return found | {item.ref: item.what for item in self.moved}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that a person has to know of the store before he trusts what it shows."""
+        return (*self.notices, *(f"{what}: {TODO}" for what in self.wrong.values()))
 
 
 class _Point(TypedDict, total=False):
@@ -198,6 +209,9 @@ class _Catalog:
         known = self._known()
         witness = {ref: oid for ref, oid in refs.commits.items() if known.get(ref) != oid and ref not in wrong}
         witness |= {item.ref: item.known for item in judgement.moved}
+        if mark != self._about()["ledger"]:
+            with suppress(OSError):
+                ledger.sync(self._place.workspace)
         meta: _Meta = {"ledger": mark, "witness": witness, "damaged": damaged}
         if meta != self._about():
             self._meta.truncate()

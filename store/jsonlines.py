@@ -106,8 +106,8 @@ class JsonLines(Storage):
         start = 0
         while start < len(data):
             end = data.find(b"\n", start)
-            if end < 0:
-                break
+            if end < 0 or (self._base and data.find(b"\0", start, end) >= 0):
+                break  # it was not on the disk yet when the power went
             found = self._line(view[start:end])
             if found is None:
                 return "changed"

@@ -103,6 +103,16 @@ def begin(place: Place, refs: Iterable[tuple[str, str]]) -> None:
         raise _unwritable(file, error) from None
 
 
+def sync(workspace: Path) -> None:
+    """Brings what was written to the disk: before a ref is deleted, and before somebody remembers how far he read."""
+    for name in (file_of(workspace), workspace):
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def read(workspace: Path, since: Mark | None = None) -> tuple[Mark, str, list[Line]]:
     """The lines after a mark, how far that is, and which ledger this one goes on from.
 
@@ -154,9 +164,14 @@ def _confirmed(read: Callable[[int], bytes], seek: Callable[[int], int], mark: M
 def _parsed(data: bytes, chain: str) -> tuple[list[Line], str]:
     found: list[Line] = []
     for number, line in enumerate(data.split(b"\n")[:-1]):
+        # A power cut may leave a hole where lines were not on the disk yet: those are ahead again.
+        after_hole = b"\0" in line
+        line = line[line.rfind(b"\0") + 1 :] if after_hole else line
+        if not line:
+            continue
         right = _next(chain.encode(), line[CHAIN:])
         parts = line.decode("utf-8", "surrogateescape").split(" ")
-        sound = line[:CHAIN] == right and len(parts) == 4
+        sound = (after_hole or line[:CHAIN] == right) and len(parts) == 4
         sign, ref, oid = parts[1:] if len(parts) == 4 else ("", "", "")
         found.append(Line(sign, ref, "" if oid == NOTHING else oid, sound, number))
         chain = line[:CHAIN].decode("ascii", "replace")
@@ -179,7 +194,7 @@ def _first(before: str) -> tuple[bytes, str, str]:
     return BEGUN, os.urandom(8).hex(), before
 
 
-def _append(file: Path, said: list[tuple[bytes, str, str]], *, sync: bool = False) -> None:
+def _append(file: Path, said: list[tuple[bytes, str, str]]) -> None:
     """Adds lines; what a killed writer left unfinished at the end is cut off first."""
     if not said:
         return
@@ -196,8 +211,6 @@ def _append(file: Path, said: list[tuple[bytes, str, str]], *, sync: bool = Fals
         else:
             lines = _chained([_first(""), *said], "")
         os.write(descriptor, b"".join(lines))
-        if sync:
-            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -205,7 +218,8 @@ def _append(file: Path, said: list[tuple[bytes, str, str]], *, sync: bool = Fals
 def _durably(place: Place, said: list[tuple[bytes, str, str]]) -> None:
     file = file_of(place.workspace)
     try:
-        _append(file, said, sync=True)
+        _append(file, said)
+        sync(place.workspace)
     except OSError as error:
         raise _unwritable(file, error) from None
 

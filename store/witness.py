@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .roots import Place
 
 Kind = Literal["gone", "back", "elsewhere", "edited"]
-TODO = "forkpoint verify tells more, forkpoint rebuild puts it back"
+TODO = "forkpoint verify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,15 @@ def subject(ref: str) -> str:
     """What a ref stands for, in a person's words."""
     kind = _class(ref)
     name = ref.rpartition("/")[2]
-    return {"point": f"checkpoint {name}", "operations": "the operations", "transcript": f"transcript {name}"}[kind]
+    return {"point": f"checkpoint {name}", "operations": OPERATIONS, "transcript": f"transcript {name}"}.get(kind, ref)
 
 
 def _class(ref: str) -> str:
     if ref == OPERATIONS:
         return "operations"
-    return "transcript" if ref.startswith(TRANSCRIPTS) else "point"
+    if ref.startswith(points.REFS):
+        return "point"
+    return "transcript" if ref.startswith(TRANSCRIPTS) else ""
 
 
 def is_watched(ref: str) -> bool:
