@@ -21,12 +21,13 @@ from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
 from .naming import clock, title
 from .operations import Record
-from .resolve import FILES
+from .resolve import FILES, LONG
 from .restore.scope import Transition
 from .roots import Place
 from .saving import root_of
 from .sides import Side
 from .transcripts import Kept
+from .witness import TODO
 
 DAY = 24 * 3600 * 10**9
 AT_A_GLANCE = 1.0
@@ -100,7 +101,7 @@ class Workspace:
         place = self.place
         if place is not None:
             content = self.content()
-            kept = [item.info for item in transcripts.known(Objects(place.git_dir)).values()]
+            kept = [item.info for item in content.kept.values()]
             found = listing.joined(found, kept, content.operations, content.rows, place.root)
         live = {item.session for item in self.live()}
         found = [replace(info, live=bool(live & set(info.ids))) for info in found]
@@ -166,7 +167,7 @@ class Workspace:
             return found
         objects = self.objects()
         away = {str(act.fork.get("file")) for act in listing.forks_away(self.acts(), place.root.id)}
-        for kept in transcripts.known(objects).values():
+        for kept in self.content().kept.values():
             if set(kept.info.ids) & set(info.ids):
                 told = away | {source.name for source in found}
                 found += [source for source in transcripts.sources(objects, kept) if source.name not in told]
@@ -179,7 +180,7 @@ class Workspace:
             return open(name, "rb")
         except FileNotFoundError:
             objects = self.objects()
-            for kept in transcripts.known(objects).values():
+            for kept in self.content().kept.values():
                 if name in kept.cursors:
                     return transcripts.open_kept(objects, kept, name)
             raise
@@ -198,9 +199,9 @@ class Workspace:
         if place is None:
             return False
         objects = Objects(place.git_dir)
-        kept: dict[str, Kept] = transcripts.known(objects)
-        grown = False
         content = self.content()
+        kept = content.kept
+        grown = False
         away = tree.let_go(content.operations, content.rows)
         for info in self.sessions():
             if any(os.path.exists(file) for file in info.files) and not away & set(info.ids):
@@ -283,20 +284,34 @@ class Workspace:
         return timeline.of_root(self.objects(), content.rows, content.operations, place.root.id, family)
 
     def stored(self, point: str) -> Stored | None:
-        """A stored checkpoint by its whole id."""
+        """A stored checkpoint by its whole id. Raises StoreDamaged when it is not the one that was stored."""
         place = self.place
         if place is None:
             return None
         objects = Objects(place.git_dir)
-        commit = objects.ref(points.ref_of(point))
-        return objects.stored(commit) if commit else None
+        ref = points.ref_of(point)
+        wrong = self._content.wrong.get(ref) if self._content is not None else None
+        if wrong is not None:
+            raise StoreDamaged(wrong, todo=TODO)
+        commit = objects.ref(ref)
+        found = objects.stored(commit) if commit else None
+        if found is not None and found.checkpoint.id != point:
+            raise StoreDamaged(f"checkpoint {point} was replaced by another one", todo=TODO)
+        return found
+
+    def refuse_damaged(self, name: str) -> None:
+        """Raises StoreDamaged when `name` may well be a checkpoint that is there no more as it was."""
+        for ref, what in self.content().wrong.items():
+            if len(name) >= LONG and ref.startswith(points.REFS) and ref.rpartition("/")[2].startswith(name):
+                raise StoreDamaged(what, todo=TODO)
 
     def before(self, stored: Stored) -> str:
         """The checkpoint that one is compared with: the one before its call, else the newest kept one; or ""."""
         checkpoint = stored.checkpoint
         for point in (checkpoint.before, checkpoint.previous):
-            if point and self.stored(point) is not None:
-                return point
+            with suppress(StoreDamaged):
+                if point and self.stored(point) is not None:
+                    return point
         if not checkpoint.previous:
             return ""
         rows = [row.stored.checkpoint for row in self.content().rows]
