@@ -32,11 +32,23 @@ from . import (
     undoing,
 )
 from .deleting import Deletion
-from .errors import UsageError
+from .errors import UnknownId, UsageError
 from .forking import ForkPlan
 from .goal import Goal
 from .health import Finding, Status
-from .model import Block, Diff, Entry, ForkResult, OnConflict, Operation, RestoreResult, Scope, SessionInfo, SessionTree
+from .model import (
+    Block,
+    Diff,
+    Entry,
+    ForkResult,
+    OnConflict,
+    Operation,
+    Problem,
+    RestoreResult,
+    Scope,
+    SessionInfo,
+    SessionTree,
+)
 from .naming import clock
 from .operations import Record
 from .resolve import FILES, Resolved, quick, resolve
@@ -101,7 +113,9 @@ class Store:
         with self._workspace.lock:
             self._workspace.keep_transcripts()
             built = self._workspace.tree(session)
-            return replace(built, here=replace(built.here, dirty=self._workspace.dirty()))
+            problems = (Problem(what) for what in self._workspace.content().problems)
+            here = replace(built.here, dirty=self._workspace.dirty())
+            return replace(built, here=here, problems=(*built.problems, *problems))
 
     def blocks(self, entry: Entry) -> list[Block]:
         """The whole text of an entry."""
@@ -278,7 +292,11 @@ class Store:
             if found is not None:
                 return found
         infos = workspace.sessions()
-        return resolve(name, [*(workspace.tree(info.id) for info in infos), workspace.tree(FILES)])
+        try:
+            return resolve(name, [*(workspace.tree(info.id) for info in infos), workspace.tree(FILES)])
+        except UnknownId:
+            workspace.refuse_damaged(name)
+            raise
 
     def _target(self, name: str) -> Goal:
         return goal.find(self._workspace, self._resolve(name))
