@@ -52,6 +52,19 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+def give_name(temporary: str, file: str) -> None:
+    """Gives a written file its name, only if that is free. Raises FileExistsError."""
+    try:
+        os.link(temporary, file)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No hard links on this file system.
+        if os.path.lexists(file):
+            raise FileExistsError(file) from None
+        os.rename(temporary, file)
+
+
 def sync_folder(folder: str | os.PathLike[str]) -> None:
     """Makes the names in `folder` durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import agents, operations
 from .agents.base import Fork
+from .durable import beside, give_name, sync_folder, write_all
 from .errors import Refused
 from .goal import Goal
 from .home import make_folder
@@ -132,18 +133,18 @@ def to_trash(place: Place, record: Record) -> None:
     refuse_continued(record)
     trash = _trash(place, record)
     make_folder(trash.parent)
-    with open(file, "rb") as stream:
-        data = stream.read()
-    from .durable import write_atomic
-
-    found = os.stat(file)
-    write_atomic(trash, data)
-    os.utime(trash, ns=(found.st_atime_ns, found.st_mtime_ns))
+    with open(file, "rb") as stream, beside(trash.parent) as (temporary, descriptor):
+        write_all(descriptor, stream.read())
+        _take_over_time(descriptor, os.fstat(stream.fileno()))
+        os.fsync(descriptor)
+        os.replace(temporary, trash)
+    sync_folder(trash.parent)
     os.unlink(file)
+    sync_folder(os.path.dirname(file))
 
 
 def from_trash(place: Place, record: Record) -> None:
-    """Brings a fork's file back, its time with it. Raises Refused when something stands in its place.
+    """Brings a fork's file back, its time with it. Raises Refused when something else stands in its place.
 
     A branch that begins before the first prompt has no file.
     """
@@ -151,20 +152,28 @@ def from_trash(place: Place, record: Record) -> None:
     trash = _trash(place, record)
     if not trash.exists():
         return
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        raise Refused(
-            "the branch's session file is there already", path=file, todo="nothing needs to be done"
-        ) from None
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(trash.read_bytes())
-        stream.flush()
-        os.fsync(stream.fileno())
-    found = trash.stat()
-    # Newer than its source, it would be what the agent takes for the session to go on with.
-    os.utime(file, ns=(found.st_atime_ns, found.st_mtime_ns))
+    if os.path.lexists(file):
+        if agents.get(str(record.fork["agent"])).untouched(file, str(record.fork["digest"])):
+            return
+        raise Refused("something stands where the branch's session file was", path=file, todo="move it away first")
+    folder = os.path.dirname(file)
+    with open(trash, "rb") as stream, beside(folder) as (temporary, descriptor):
+        write_all(descriptor, stream.read())
+        # Newer than its source, it would be what the agent takes for the session to go on with.
+        _take_over_time(descriptor, os.fstat(stream.fileno()))
+        os.fsync(descriptor)
+        give_name(temporary, file)
+    sync_folder(folder)
+
+
+def _take_over_time(descriptor: int, found: os.stat_result) -> None:
+    os.utime(descriptor, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def trash_of(place: Place) -> Path:
+    """The folder of forks that an undo took away."""
+    return place.workspace / "trash"
 
 
 def _trash(place: Place, record: Record) -> Path:
-    return place.workspace / "trash" / f"{record.fork['session']}.fork"
+    return trash_of(place) / f"{record.fork['session']}.fork"

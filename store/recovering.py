@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from . import forking, operations
+from . import agents, forking, operations
+from .durable import sweep
 from .errors import Busy, Refused, StoreUnwritable
-from .health import Finding
+from .finding import Finding
 from .operations import Record
 from .restore import journal
 from .restore.apply import Outcome
@@ -36,6 +37,7 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
     place = workspace.need_place()
     with locked(place, "recover"):
         begun = journal.pending(place.journal_file)
+        _sweep(workspace, place)
         if begun is None:
             return [Finding(True, "no restore was interrupted here")]
         objects = workspace.objects()
@@ -51,6 +53,15 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
     words = "rolled back: as before" if back else "finished: as asked"
     paths = len(outcome.done) + len(_left(outcome))
     return [Finding(True, f"the interrupted restore is {words}, {len(outcome.done)} of {paths} paths"), *left]
+
+
+def _sweep(workspace: Workspace, place: Place) -> None:
+    """Removes the files that killed processes were writing: they stand under names that nothing else has."""
+    for folder in (place.workspace, place.folder, forking.trash_of(place)):
+        sweep(folder)
+    for name in agents.names():
+        for folder in agents.get(name).written(workspace.root):
+            sweep(folder)
 
 
 def _left(outcome: Outcome) -> list[tuple[bytes, str]]:

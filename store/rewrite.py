@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .durable import beside, sync_folder, write_all, write_atomic
 from .errors import ForkpointError, Refused
 
 
@@ -92,23 +93,14 @@ def _unchanged(target: str, change: Change) -> None:
 
 def _replace(target: str, change: Change) -> None:
     assert change.after is not None
-    handle, name = tempfile.mkstemp(prefix=".forkpoint-", dir=os.path.dirname(target))
-    try:
-        with open(handle, "wb") as file:
-            file.write(change.after)
-            file.flush()
-            _take_over_owner(file.fileno(), target)
-            os.fsync(file.fileno())
+    folder = os.path.dirname(target)
+    with beside(folder) as (temporary, descriptor):
+        write_all(descriptor, change.after)
+        _take_over_owner(descriptor, target)
+        os.fsync(descriptor)
         _unchanged(target, change)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
-    folder = os.open(os.path.dirname(target), os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        os.replace(temporary, target)
+    sync_folder(folder)
 
 
 def _take_over_owner(handle: int, target: str) -> None:
@@ -138,7 +130,7 @@ def _made_folders_note(file: str, backups: Path) -> Path:
 def _note_made_folders(file: str, backups: Path, made: Sequence[str]) -> None:
     if made:
         backups.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _made_folders_note(file, backups).write_bytes(b"\n".join(os.fsencode(m) for m in made))
+        write_atomic(_made_folders_note(file, backups), b"\n".join(os.fsencode(m) for m in made))
 
 
 def _remove_made_folders(file: str, backups: Path) -> None:

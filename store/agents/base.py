@@ -130,6 +130,10 @@ class Agent(Protocol):
         """Folders whose times change when a session of a root begins."""
         ...
 
+    def written(self, root: str) -> tuple[str, ...]:
+        """Folders of the agent into which `write_fork` writes."""
+        ...
+
     def sessions(self, root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
         """Sessions that were started in the root or under it, but not under a nested root; the newest first.
 

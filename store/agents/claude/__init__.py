@@ -35,6 +35,13 @@ def watched(root: str) -> tuple[str, ...]:
     return (projects(), project_folder(root))
 
 
+def written(root: str) -> tuple[str, ...]:
+    """Folders of the agent into which `write_fork` writes: for sessions and, above their own ones, for backups."""
+    from .places import backups, project_folder
+
+    return (project_folder(root), os.path.dirname(backups("any")))
+
+
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
     """Sessions that were started in the root or under it, but not under a nested root; the newest first."""
     from .places import sessions

@@ -16,8 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-import shutil
+import stat
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +26,7 @@ from typing import Any, BinaryIO, cast
 import msgspec
 from msgspec import Raw
 
+from ...durable import beside, give_name, sync_folder, write_all
 from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
@@ -313,61 +313,30 @@ def _opened(source: Source) -> BinaryIO:
 
 def _copy(old: str, new: str) -> None:
     """A backup with its mode and time, as an inode of its own; one that is there stays."""
-    if os.path.lexists(new):
+    if os.path.lexists(new) or os.path.islink(old):
         return
-    os.makedirs(os.path.dirname(new), mode=0o700, exist_ok=True)
-    temporary = f"{new}.{secrets.token_hex(4)}.tmp"
-    try:
-        shutil.copyfile(old, temporary, follow_symlinks=False)
-        shutil.copystat(old, temporary, follow_symlinks=False)
-        _sync(temporary)
+    folder = os.path.dirname(new)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    # Claude's clean-up may take it in the meantime: its own rewind would miss it too.
+    above = os.path.dirname(folder)
+    with suppress(FileNotFoundError), open(old, "rb") as source, beside(above) as (temporary, descriptor):
+        while piece := source.read(1 << 20):
+            write_all(descriptor, piece)
+        found = os.fstat(source.fileno())
+        os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+        os.utime(descriptor, ns=(found.st_atime_ns, found.st_mtime_ns))
+        os.fsync(descriptor)
         os.replace(temporary, new)
-    except FileNotFoundError:
-        # Claude's clean-up took it in the meantime: its own rewind would miss it too.
-        _remove(temporary)
-    except BaseException:
-        _remove(temporary)
-        raise
+        sync_folder(folder)
 
 
 def _create(fork: Fork) -> None:
     """Puts the whole file in place at once, for its owner alone, with its time set back."""
     folder = os.path.dirname(fork.file)
-    temporary = os.path.join(folder, f".{fork.session}.{secrets.token_hex(4)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(fork.data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.utime(temporary, ns=(fork.mtime, fork.mtime))
-        _link(temporary, fork.file)
-    finally:
-        _remove(temporary)
-    _sync(folder)
-
-
-def _link(temporary: str, target: str) -> None:
-    """Gives a written file its name, only if that is free."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise
-    except OSError:
-        # No hard links on this file system.
-        if os.path.lexists(target):
-            raise FileExistsError(target) from None
-        os.rename(temporary, target)
-
-
-def _remove(file: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(file)
-
-
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with beside(folder) as (temporary, descriptor):
+        os.fchmod(descriptor, 0o600)
+        write_all(descriptor, fork.data)
+        os.utime(descriptor, ns=(fork.mtime, fork.mtime))
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        give_name(temporary, fork.file)
+    sync_folder(folder)
