@@ -265,7 +265,7 @@ class Workspace:
         implied = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and now.speaks_of(path)}
         return len([path for path in implied if not _is_folder(old.get(path), new.get(path))])
 
-    def now(self, *, locked: bool = False, wait: float = 30.0) -> Side:
+    def now(self, *, locked: bool = False, wait: float | None = None) -> Side:
         """The folder as it is, walked; with `locked` the caller holds the root. Nothing is written. Raises Busy."""
         place = self.place
         with ExitStack() as stack:
