@@ -114,14 +114,11 @@ def _take(
         allowed = limits(place.home)
         if not index.folders and not wanted.agreed:
             allowed = allowed._replace(ceiling=settings(place.home).largest_tree)
-        if not wanted.only_drift:
-            # There will be a commit in any case: git starts while we walk.
-            writer.open()
         found = scan(place.root.path, index, allowed, writer, str(place.folder))
         changed = bool(found.changed) or found.modes_changed or not index.tree
         if wanted.only_drift and not changed and index.point:
             if found.stamps != index.stamps or found.folders != index.folders:
-                fresh = Index(index.tree, index.point, index.time, found.stamps, found.folders)
+                fresh = index._replace(stamps=found.stamps, folders=found.folders)
                 statindex.save(place.index_file, statindex.encode(fresh))
             return Taken(index.point, False, False, found.files, found.uncaptured)
         moment = max(wanted.draft.time or time.time_ns(), index.time + 1)
@@ -129,10 +126,11 @@ def _take(
         held: State = found.state() if must_store else {}
         extra = [(path, node) for path, node in must_store if path not in held]
         tree = writer.commit(checkpoint, found, index, extra)
-        encoded = statindex.encode(Index(tree, checkpoint.id, moment, found.stamps, found.folders))
         writer.close()
         if not extra:
-            statindex.save(place.index_file, encoded)
+            fresh = Index(tree, checkpoint.id, moment, found.stamps, found.folders)
+            fresh = fresh._replace(parts=writer.parts, pack=writer.pack)
+            statindex.save(place.index_file, statindex.encode(fresh))
         return Taken(checkpoint.id, True, changed, found.files, found.uncaptured, checkpoint)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from . import ledger, points
 from .agents.base import PartialState
 from .errors import StoreDamaged
-from .git.stream import Stream, blob_id, put, put_inline
+from .git.stream import Put, Stream, blob_id, put, put_inline
 from .points import Checkpoint
 from .restore.paths import refused
 from .roots import Place
@@ -29,7 +29,7 @@ def allowed(state: PartialState) -> PartialState:
 
 def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
     """Stores a partial state; returns when it is on the disk. Raises StoreDamaged when a backup is gone."""
-    lines: list[bytes] = []
+    lines: list[Put] = []
     modes: dict[str, int] = {}
     contents: dict[str, bytes] = {}
     size = 0

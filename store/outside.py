@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from . import points
-from .git.stream import put, put_inline
+from .git.stream import Put, put, put_inline
 from .reading import Reader, Sink, why
 from .scan import Limits, usual_mode
 from .secrets import LEFT_OUT, looks_secret
@@ -91,7 +91,7 @@ def _kept(info: FileInfo | None) -> tuple[int, str] | None:
     return None if info is None else (info[0], info[5])
 
 
-def lines(files: Files) -> Iterator[bytes]:
+def lines(files: Files) -> Iterator[Put]:
     """What puts them into the tree of a checkpoint."""
     modes: dict[str, int] = {}
     for path, info in files.items():

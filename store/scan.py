@@ -341,6 +341,7 @@ class _Walk:
             place.path in self.holding,
             seen,
             tuple(secrets),
+            old.tree if old is not None else b"",
         )
         if old is None or old.mode != mode or bool(files or names) != bool(old.file_count or old.folders):
             self.modes_changed = True

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .durable import write_atomic
 
-FORMAT = 4
+FORMAT = 5
 
 FileInfo = tuple[int, int, int, int, int, str]
 """st_mode, size, mtime ns, ctime ns, inode, blob id. A ctime of 0 never matches: the bytes are read again."""
@@ -50,6 +50,8 @@ class Folder(NamedTuple):
     """How it was listed (see `packed_listing`): listed the same again, it is the same. b"": look at each name."""
     secrets: tuple[str, ...] = ()
     """Names of captured files that look like secrets."""
+    tree: bytes = b""
+    """Id of the git tree that it makes, 20 bytes; b"" where it holds nothing."""
 
     @property
     def files(self) -> dict[str, FileInfo]:
@@ -73,6 +75,10 @@ class Index(NamedTuple):
     """Paths in the root that agents' edit tools named."""
     outside: Mapping[str, FileInfo | None] = {}
     """What stood outside of the root where they named a path."""
+    parts: Mapping[str, str] = {}
+    """Ids of the checkpoint's parts beside its files, by name."""
+    pack: str = ""
+    """The pack that the tree was written into, to find it there quickly."""
 
 
 def packed_files(files: dict[str, FileInfo]) -> bytes:
@@ -97,17 +103,17 @@ def load(file: Path) -> Index:
     version, *parts = marshal.loads(body)
     if version != _version():
         return Index()
-    tree, point, time, stamps, folders, named, outside = parts
-    return Index(
-        tree, point, time, stamps, {name: Folder._make(record) for name, record in folders.items()}, named, outside
-    )
+    tree, point, time, stamps, folders, *others = parts
+    return Index(tree, point, time, stamps, {name: Folder._make(record) for name, record in folders.items()}, *others)
 
 
 def encode(index: Index) -> bytes:
     """The bytes of an index file."""
     folders = {name: tuple(folder) for name, folder in index.folders.items()}
-    parts = (index.tree, index.point, index.time, dict(index.stamps), folders, dict(index.named), dict(index.outside))
-    body = marshal.dumps((_version(), *parts))
+    maps = (dict(index.named), dict(index.outside), dict(index.parts))
+    body = marshal.dumps(
+        (_version(), index.tree, index.point, index.time, dict(index.stamps), folders, *maps, index.pack)
+    )
     return hashlib.blake2b(body, digest_size=16).digest() + body
 
 

@@ -110,7 +110,7 @@ def keep(
             return False  # somebody else stored them meanwhile: the next look sees what is left
         stream = Stream(place.git_dir)
         try:
-            stream.commit(ref, time.time_ns(), lines, parent=kept.commit if kept else None)
+            stream.commit(ref, time.time_ns(), lines, parent=kept.commit if kept else None, read=objects.entries)
         except BaseException:
             stream.abandon()
             raise

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import IO
 
 from . import ledger, points
-from .errors import StoreUnwritable
-from .git.stream import EMPTY_TREE, Stream, blob_id, put, put_inline, put_tree, quoted, remove
+from .errors import GitFailed, StoreUnwritable
+from .git.known import where
+from .git.stream import EMPTY_TREE, Put, Stream, blob_id, put, put_inline, put_tree
 from .points import Checkpoint
 from .roots import Place
 from .scan import Scan
 from .space import Room
 from .states import FOLDER_MODE, Node
-from .statindex import FileInfo, Index
+from .statindex import Index
+from .trees import LINK, Trees, file_mode
 
 Progress = Callable[[int], None]
 """Called now and then with the number of files stored so far."""
@@ -34,15 +35,20 @@ class Writer:
         self._room: Room | None = None
         self._sent: set[str] = set()
         self._ref = ""
+        self._stands = ""
+        self.parts: dict[str, str] = {}
+        """Ids of the checkpoint's parts beside its files, by name."""
+        self.pack = ""
+        """The pack that the tree of the files was written into."""
 
     def blob(self, oid: str, data: bytes) -> None:
         if oid not in self._sent:
-            self.open(len(data)).blob(data)
+            self.open(len(data)).blob(data, oid)
             self._count(oid)
 
     def large(self, oid: str, stream: IO[bytes], size: int) -> None:
         if oid not in self._sent:
-            self.open(size).blob_from(stream.read, size)
+            self.open(size).blob_from(oid, stream.read, size)
             self._count(oid)
 
     def commit(
@@ -51,42 +57,59 @@ class Writer:
         found: Scan,
         index: Index,
         extra: list[tuple[bytes, Node]],
-        beside: Iterable[bytes] = (),
+        beside: Iterable[Put] = (),
     ) -> str:
         """Sends the checkpoint, which `close` makes durable; gives the id of its `files` tree.
 
-        `beside` are lines that put other parts into the checkpoint's tree.
+        The walk's folders get their trees' ids. `beside` are other parts of the checkpoint's tree.
         """
         stream = self.open()
+        stands: str | None = ""
+        if index.tree not in ("", EMPTY_TREE):
+            stands = where(self._place.git_dir, index.tree, index.pack)
+            if stands is None:
+                raise GitFailed("the newest checkpoint's files are not in the store", todo="forkpoint verify")
         self._ref = checkpoint.ref
-        lines = (*_files(found, index), *self._extra(extra), *_parts(checkpoint, found, extra), *beside)
-        mark = stream.commit(checkpoint.ref, checkpoint.time, lines)
-        tree = stream.tree_of(mark, points.FILES)
-        stream.end()
+        tree = Trees(found, index, stream, self._extra(extra)).write()
+        self.parts = {}
+        changes = [put_tree(tree, points.FILES.encode())] if tree != EMPTY_TREE else []
+        for part in (*_parts(found, extra), *beside):
+            changes.append(self._part(part, index))
+        changes.append(put_inline(points.encode(checkpoint), points.RECORD.encode()))
+        stream.commit(checkpoint.ref, checkpoint.time, changes)
+        self._stands = stands if tree == index.tree else ""
         return tree
 
     def close(self) -> None:
-        """Waits until the checkpoint is on the disk."""
+        """Returns once the checkpoint is on the disk."""
         stream, self._stream = self._stream, None
         if stream is not None:
-            stream.close()
+            name = stream.close()
+            self.pack = self._stands or name
             ledger.moved(self._place, self._ref)
 
-    def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
+    def _part(self, part: Put, index: Index) -> Put:
+        """A part of the checkpoint, by its id alone where the checkpoint before has the same."""
+        if part.data is None:
+            return part
+        path, oid = os.fsdecode(part.path), blob_id(part.data)
+        self.parts[path] = oid
+        return put(part.mode, oid, part.path) if index.parts.get(path) == oid else part
+
+    def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[Put]:
         if not extra:
             return
         from .sides import on_disk  # only guards need it, and they are no hook's
 
         for path, node in extra:
             if node.kind != "folder":
-                git_mode = 0o120000 if node.kind == "link" else (0o100755 if node.mode & 0o100 else 0o100644)
                 data = on_disk(self._place.root.path, path, node)
                 if blob_id(data) != node.oid:
                     raise StoreUnwritable(
                         "a path changed while its guard was taken", path=os.fsdecode(path), todo="try again"
                     )
-                self.open(len(data))
-                yield b"M %06o inline %s\ndata %d\n" % (git_mode, quoted(b"files/" + path), len(data)) + data + b"\n"
+                oid = self.open(len(data)).blob(data, node.oid)
+                yield put(LINK if node.kind == "link" else file_mode(node.mode), oid, path)
 
     def _count(self, oid: str) -> None:
         self._sent.add(oid)
@@ -117,29 +140,7 @@ class Writer:
             self._stream.abandon()
 
 
-def _files(found: Scan, index: Index) -> Iterator[bytes]:
-    """The lines that turn the index's tree into the one that was found: removals first, for file ↔ folder swaps."""
-    if index.tree and index.tree != EMPTY_TREE:
-        yield put_tree(index.tree, points.FILES.encode())
-    if not index.tree:
-        for folder, record in found.folders.items():
-            for name, info in record.files.items():
-                yield _put_file(folder + name, info)
-        return
-    for path, change in found.changed.items():
-        if change.new is None:
-            yield remove(b"files/" + os.fsencode(path))
-    for path, change in found.changed.items():
-        if change.new is not None:
-            yield _put_file(path, change.new)
-
-
-def _put_file(path: str, info: FileInfo) -> bytes:
-    executable = 0o100755 if info[0] & 0o100 else 0o100644
-    return put(0o120000 if stat.S_ISLNK(info[0]) else executable, info[5], b"files/" + os.fsencode(path))
-
-
-def _parts(checkpoint: Checkpoint, found: Scan, extra: list[tuple[bytes, Node]]) -> Iterator[bytes]:
+def _parts(found: Scan, extra: list[tuple[bytes, Node]]) -> Iterator[Put]:
     modes = {path + name: mode for path, folder in found.folders.items() for name, mode in folder.odd.items()}
     folders = [(path, folder) for path, folder in found.folders.items() if path and path not in found.hollow]
     modes |= {path: folder.mode for path, folder in folders if folder.mode != FOLDER_MODE}
@@ -151,4 +152,3 @@ def _parts(checkpoint: Checkpoint, found: Scan, extra: list[tuple[bytes, Node]])
         yield put_inline(points.encode_paths(empty), points.EMPTY.encode())
     if found.sources:
         yield put_inline(points.encode_rules(found.sources), points.RULES.encode())
-    yield put_inline(points.encode(checkpoint), points.RECORD.encode())

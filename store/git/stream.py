@@ -1,160 +1,181 @@
-"""Writing into the object store: one fast-import stream, one pack, one or more refs, all or nothing.
+"""Writing into the object store: one pack, one or more refs, all or nothing.
 
-Design.md section 4: with core.fsync=all and fastimport.unpackLimit=1 a stream is one fsynced pack, and its refs move
-only when the pack is complete.
+A ref moves only when the pack that holds its commit is on the disk (design.md section 4).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import NamedTuple
 
+from ..durable import sync_folder, write_all
 from ..errors import GitFailed
-from .process import command, failure, start
+from . import pack
+from .ids import BLOB, COMMIT, EMPTY_TREE, TREE, blob_id, object_id
+from .pack import FOLDER, Pack, tree_object
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-CHUNK = 1 << 20
-UNFINISHED = 600.0
+__all__ = ["EMPTY_TREE", "Put", "Stream", "blob_id", "free", "put", "put_inline", "put_tree", "remove"]
+
 PARTING = 1.0
-"""Seconds: what is older than the first, or still there after the second, belongs to no living process."""
-PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+,=@ ")
+"""Seconds: a lock that is still there after them belongs to no living process."""
+Tree = dict[bytes, "tuple[int, bytes] | Tree"]
+"""Name → git mode and id, or a folder that is being changed."""
+ReadTree = Callable[[str], Iterable[tuple[bytes, int, str]]]
+"""Gives name, git mode and id of what stands in a stored tree."""
 
 
-def blob_id(data: bytes) -> str:
-    """Git's id of a blob with these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+class Put(NamedTuple):
+    """One change of a commit's tree; see `put`, `put_tree`, `put_inline`, `remove`."""
+
+    path: bytes
+    mode: int
+    """Git's; 0 takes the path out."""
+    oid: str
+    data: bytes | None = None
 
 
-def quoted(path: bytes) -> bytes:
-    """A path as fast-import takes every byte of it."""
-    if path[:1] not in (b'"', b"") and path[-1:] != b" " and PLAIN.issuperset(path) and b" " not in path:
-        return path
-    return b'"' + b"".join(b"%c" % byte if _literal(byte) else b"\\%03o" % byte for byte in path) + b'"'
+def put(git_mode: int, oid: str, path: bytes) -> Put:
+    """Puts a known blob at a path."""
+    return Put(path, git_mode, oid)
 
 
-def _literal(byte: int) -> bool:
-    return 32 <= byte < 127 and byte not in b'"\\'
+def put_tree(oid: str, path: bytes) -> Put:
+    """Puts a known tree at a path; b"" is the top."""
+    return Put(path, FOLDER, oid)
+
+
+def put_inline(data: bytes, path: bytes, git_mode: int = 0o100644) -> Put:
+    """Puts new bytes at a path."""
+    return Put(path, git_mode, "", data)
+
+
+def remove(path: bytes) -> Put:
+    """Takes a path out, with all below it."""
+    return Put(path, 0, "")
 
 
 class Stream:
-    """One running fast-import. Nothing that was sent exists for anyone before `close` has returned.
+    """A pack with its refs. Nothing that was sent exists for anyone before `close` has returned.
 
-    Whoever begins one holds the store for writing: what another writer's git left behind is a dead one's.
+    Whoever begins one holds the store for writing. Raises StoreUnwritable and GitFailed.
     """
 
     def __init__(self, git_dir: Path) -> None:
         self._git_dir = git_dir
-        _sweep(git_dir / "objects" / "pack")
-        self._process = start(command(git_dir, "fast-import", "--quiet", "--done", "--date-format=raw"))
-        assert self._process.stdin is not None
-        self._out: IO[bytes] = self._process.stdin
-        self._marks = 0
-        self._ended = False
+        self._pack = Pack(git_dir)
+        self._refs: list[tuple[str, str, str | None]] = []
 
-    def blob(self, data: bytes) -> None:
-        """Sends a blob; afterwards its id can be used in `commit`."""
-        self._write(b"blob\ndata %d\n" % len(data))
-        self._write(data)
-        self._write(b"\n")
+    def blob(self, data: bytes, oid: str = "") -> str:
+        """Sends a blob; gives its id, which may be told where it is known."""
+        return self._pack.add(BLOB, data, bytes.fromhex(oid)).hex()
 
-    def blob_from(self, read: Callable[[int], bytes], size: int) -> None:
-        """Sends a blob of `size` bytes piece by piece; `read` must give exactly that many."""
-        self._write(b"blob\ndata %d\n" % size)
-        left = size
-        while left:
-            piece = read(min(CHUNK, left))
-            if not piece:
-                raise GitFailed("a file ended before its size", todo="try again")
-            self._write(piece)
-            left -= len(piece)
-        self._write(b"\n")
+    def blob_from(self, oid: str, read: Callable[[int], bytes], size: int) -> None:
+        """Sends a blob of `size` bytes piece by piece; `read` must give exactly the bytes of this id."""
+        self._pack.add_from(bytes.fromhex(oid), read, size)
+
+    def tree(self, entries: Iterable[tuple[bytes, int, bytes]], known: bytes = b"") -> bytes:
+        """Sends a tree of names, git modes and ids (20 bytes each), unless it is the `known` one; gives its id."""
+        data = tree_object(entries)
+        oid = object_id(TREE, data)
+        return oid if oid == known else self._pack.add(TREE, data, oid)
 
     def commit(
-        self, ref: str, moment: int, lines: Iterable[bytes], *, message: bytes = b"", parent: str | None = None
+        self,
+        ref: str,
+        moment: int,
+        changes: Iterable[Put],
+        *,
+        message: bytes = b"",
+        parent: str | None = None,
+        read: ReadTree | None = None,
     ) -> str:
-        """Sends a commit on `ref` whose tree is made by `lines` (see `put`, `put_tree`, `remove`); gives its mark."""
-        free(self._git_dir / f"{ref}.lock")
-        self._marks += 1
-        self._write(b"commit %s\nmark :%d\n" % (ref.encode(), self._marks))
-        self._write(b"committer forkpoint <forkpoint@localhost> %d +0000\ndata %d\n" % (moment // 10**9, len(message)))
-        self._write(message + b"\n")
+        """Sends a commit on `ref` whose tree is made by `changes`, one after the other; gives its id.
+
+        `read` is needed where something is put below a stored tree.
+        """
+        lines = [b"tree " + self._top(changes, read).hex().encode()]
         if parent is not None:
-            self._write(b"from %s\n" % parent.encode())
-        for line in lines:
-            self._write(line)
-        self._write(b"\n")
-        return f":{self._marks}"
+            lines.append(b"parent " + parent.encode())
+        who = b"forkpoint <forkpoint@localhost> %d +0000" % (moment // 10**9)
+        lines += [b"author " + who, b"committer " + who, b"", message]
+        commit = self._pack.add(COMMIT, b"\n".join(lines)).hex()
+        self._refs.append((ref, commit, parent))
+        return commit
 
-    def tree_of(self, mark: str, path: str) -> str:
-        """The id of the tree at `path` of a commit that was sent."""
-        self._write(b'ls %s "%s"\n' % (mark.encode(), path.encode()))
-        self._flush()
-        assert self._process.stdout is not None
-        answer = self._process.stdout.readline()
-        if not answer:
-            self._fail()
-        return EMPTY_TREE if answer.startswith(b"missing") else answer.split(b" ", 2)[2][:40].decode()
-
-    def end(self) -> None:
-        """Says that all was sent; git begins to write pack and refs, while the caller may do something else."""
-        self._write(b"done\n")
-        self._flush()
-        self._ended = True
-
-    def close(self) -> None:
-        """Ends the stream and waits until pack and refs are on the disk; raises StoreUnwritable or GitFailed."""
-        if not self._ended:
-            self.end()
-        try:
-            _, complaint = self._process.communicate()
-        except BrokenPipeError:
-            self._fail()
-        if self._process.returncode != 0:
-            raise failure("fast-import", complaint, self._process.returncode)
+    def close(self) -> str:
+        """Makes the pack durable, then moves the refs; gives the pack's name."""
+        for ref, _, parent in self._refs:
+            self._may_move(ref, parent)
+        name = self._pack.close()
+        for ref, commit, _ in self._refs:
+            with pack.telling(f"{self._git_dir}/{ref}"):
+                self._move(ref, commit)
+        return name
 
     def abandon(self) -> None:
         """Drops all that was sent."""
-        self._process.kill()
-        self._process.communicate()
+        self._pack.abandon()
 
-    def _write(self, data: bytes) -> None:
-        try:
-            self._out.write(data)
-        except (BrokenPipeError, ValueError):
-            self._fail()
+    def _top(self, changes: Iterable[Put], read: ReadTree | None) -> bytes:
+        top: Tree = {}
+        for change in changes:
+            oid = change.oid if change.data is None else self.blob(change.data)
+            *above, name = change.path.split(b"/")
+            if not change.path:
+                top = _opened(oid, read)
+                continue
+            node = top
+            for part in above:
+                node = _below(node, part, read)
+            if change.mode:
+                node[name] = (change.mode, bytes.fromhex(oid))
+            else:
+                node.pop(name, None)
+        return self._written(top)
 
-    def _flush(self) -> None:
-        try:
-            self._out.flush()
-        except BrokenPipeError:
-            self._fail()
+    def _written(self, top: Tree) -> bytes:
+        """Sends the trees of what was changed, the innermost first."""
+        order: list[tuple[Tree, bytes, Tree]] = []
+        pending = [top]
+        while pending:
+            node = pending.pop()
+            for name, inner in node.items():
+                if isinstance(inner, dict):
+                    order.append((node, name, inner))
+                    pending.append(inner)
+        for node, name, inner in reversed(order):
+            if inner:
+                node[name] = (FOLDER, self.tree(_entries(inner)))
+            else:
+                del node[name]
+        return self.tree(_entries(top))
 
-    def _fail(self) -> NoReturn:
-        with suppress(BrokenPipeError):
-            self._out.close()
-        self._process.stdin = None
-        try:
-            _, complaint = self._process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            _, complaint = self._process.communicate()
-        raise failure("fast-import", complaint, self._process.returncode)
+    def _may_move(self, ref: str, parent: str | None) -> None:
+        free(self._git_dir / f"{ref}.lock")
+        standing = _standing(self._git_dir, ref)
+        if standing != parent:
+            raise GitFailed(
+                f"{ref} stands at {standing or 'nothing'}: the new commit does not contain it", todo="try again"
+            )
 
-
-def _sweep(packs: Path) -> None:
-    """Removes packs that were never finished: their writer was killed, or its disk was full."""
-    with suppress(OSError):
-        for name in os.listdir(packs):
-            if name.startswith("tmp_"):
-                file = packs / name
-                if file.stat().st_mtime < time.time() - UNFINISHED:
-                    file.unlink()
+    def _move(self, ref: str, commit: str) -> None:
+        """Replaces the ref's file, and makes that durable."""
+        *above, name = ref.split("/")
+        folder = str(self._git_dir)
+        for part in above:
+            outer, folder = folder, f"{folder}/{part}"
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+                sync_folder(outer)
+        with self._pack.temporary("ref") as (temporary, descriptor):
+            write_all(descriptor, commit.encode() + b"\n")
+            os.fsync(descriptor)
+            os.rename(temporary, f"{folder}/{name}")
+        sync_folder(folder)
 
 
 def free(*locks: Path) -> None:
@@ -168,26 +189,35 @@ def free(*locks: Path) -> None:
         time.sleep(0.02)
 
 
-def put(git_mode: int, oid: str, path: bytes) -> bytes:
-    """A line that puts a known blob at a path."""
-    return b"M %06o %s %s\n" % (git_mode, oid.encode(), quoted(path))
+def _standing(git_dir: Path, ref: str) -> str | None:
+    """The commit that a ref names; its own file outranks `packed-refs`."""
+    with suppress(FileNotFoundError, NotADirectoryError), open(f"{git_dir}/{ref}", "rb") as stream:
+        return stream.read(40).decode("ascii", "replace")
+    with suppress(FileNotFoundError), open(f"{git_dir}/packed-refs", "rb") as stream:
+        text = stream.read()
+        at = text.find(b" %b\n" % os.fsencode(ref))
+        if at >= 40:
+            return text[at - 40 : at].decode("ascii", "replace")
+    return None
 
 
-def put_tree(oid: str, path: bytes) -> bytes:
-    """A line that puts a known tree at a path."""
-    return b"M 040000 %s %s\n" % (oid.encode(), quoted(path))
+def _below(node: Tree, name: bytes, read: ReadTree | None) -> Tree:
+    """The folder of this name to change, made or opened."""
+    found = node.get(name)
+    if isinstance(found, dict):
+        return found
+    made: Tree = _opened(found[1].hex(), read) if found is not None and found[0] == FOLDER else {}
+    node[name] = made
+    return made
 
 
-def put_inline(data: bytes, path: bytes) -> bytes:
-    """A line that puts new bytes at a path."""
-    return b"M 100644 inline %s\ndata %d\n" % (quoted(path), len(data)) + data + b"\n"
+def _opened(oid: str, read: ReadTree | None) -> Tree:
+    if oid == EMPTY_TREE:
+        return {}
+    if read is None:
+        raise GitFailed("a stored tree cannot be changed unread", todo="see: forkpoint doctor")
+    return {name: (mode, bytes.fromhex(inner)) for name, mode, inner in read(oid)}
 
 
-def remove(path: bytes) -> bytes:
-    """A line that takes a path out."""
-    return b"D %s\n" % quoted(path)
-
-
-def read_pieces(descriptor: int) -> Callable[[int], bytes]:
-    """A reader for `blob_from` over an open file."""
-    return lambda count: os.read(descriptor, count)
+def _entries(node: Tree) -> Iterable[tuple[bytes, int, bytes]]:
+    return ((name, *found) for name, found in node.items() if not isinstance(found, dict))
