@@ -205,7 +205,8 @@ def _abandoned(ticket: str) -> bool:
     try:
         if not _taken(descriptor):
             return False
-        os.unlink(ticket)
+        with suppress(FileNotFoundError):  # its owner was just going on
+            os.unlink(ticket)
         return True
     finally:
         os.close(descriptor)
