@@ -20,22 +20,25 @@ from . import (
     agents,
     deleting,
     diff,
+    doctor,
     forking,
     goal,
-    health,
     operations,
+    rebuilding,
     recovering,
     restoring,
     saving,
     sides,
+    status,
     tree,
     undoing,
+    verifying,
 )
 from .deleting import Deletion
 from .errors import UnknownId, UsageError
+from .finding import Finding
 from .forking import ForkPlan
 from .goal import Goal
-from .health import Finding, Status
 from .model import (
     Block,
     Diff,
@@ -51,10 +54,12 @@ from .model import (
 )
 from .naming import clock
 from .operations import Record
+from .rebuilding import RebuildPlan
 from .resolve import FILES, Resolved, quick, resolve
 from .restoring import RestorePlan
 from .saving import Saved
 from .sides import Side
+from .status import Status
 from .undoing import UndoPlan
 from .workspace import Workspace
 
@@ -252,17 +257,27 @@ class Store:
     def status(self) -> Status:
         """How recording stands."""
         with self._workspace.lock:
-            return health.status(self._workspace)
+            return status.status(self._workspace)
 
     def doctor(self) -> list[Finding]:
         """Everything that recording needs, and what to do where it is missing."""
         with self._workspace.lock:
-            return health.doctor(self._workspace)
+            return doctor.doctor(self._workspace)
 
-    def verify(self) -> list[Finding]:
+    def verify(self, *, progress: Callable[[int, int], None] | None = None) -> list[Finding]:
         """Re-hashes the store and names what is broken."""
         with self._workspace.lock:
-            return health.verify(self._workspace)
+            return verifying.verify(self._workspace, progress)
+
+    def plan_rebuild(self) -> RebuildPlan:
+        """What a rebuild would change besides the catalog; nothing is changed."""
+        with self._workspace.lock:
+            return rebuilding.plan(self._workspace)
+
+    def rebuild(self, plan: RebuildPlan) -> list[Finding]:
+        """Puts refs back as planned, and makes the catalog anew. Raises StoreUnwritable, Busy."""
+        with self._workspace.lock:
+            return rebuilding.rebuild(self._workspace, plan)
 
     def recover(self, *, back: bool = True) -> list[Finding]:
         """Settles an interrupted restore: rolls it back, or forward. Nothing to do is a finding too."""

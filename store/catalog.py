@@ -37,6 +37,8 @@ from .transcripts import Kept
 from .witness import TODO, Judgement, Moved, heads, judge, subject
 
 FILE = "catalog.json"
+ODD = (KeyError, TypeError, ValueError, msgspec.MsgspecError, StoreDamaged)
+"""What documents raise that do not hold what they should."""
 COUNTED = 400
 """Points that change more files than this are not counted line by line."""
 ANEW = "the catalog was changed by something other than forkpoint: it was made anew from the objects"
@@ -131,11 +133,43 @@ def load(place: Place, objects: Objects, held_content: Content | None = None) ->
     if held_content is not None and held_content.refs == refs.commits and not held_content.damaged:
         return held_content
     storage = JsonLines(place.workspace / FILE, VERSION, _Tables)
+    try:
+        return _current(place, objects, storage, refs, said)
+    except ODD:
+        # Somebody edited it, and its sums as well: a cache is not worth a question.
+        storage.forget("changed")
+        return _current(place, objects, storage, refs, said)
+
+
+def _current(place: Place, objects: Objects, storage: JsonLines, refs: Refs, said: int) -> Content:
     with TinyDB(storage=lambda: storage) as database:
         catalog = _Catalog(place, objects, storage, database)
         if not catalog.is_current(refs, said):
             _write(place, storage, lambda: catalog.catch_up(refs))
         return catalog.content(refs)
+
+
+class Written(NamedTuple):
+    """What stands in the catalog's file, whatever it is worth."""
+
+    state: str
+    rows: tuple[Row, ...] = ()
+    operations: tuple[tuple[str, Record], ...] = ()
+    """With their commits, the oldest first."""
+    kept: Mapping[str, Kept] = {}
+
+
+def as_written(place: Place) -> Written:
+    """Reads the file and compares it with nothing."""
+    storage = JsonLines(place.workspace / FILE, VERSION, _Tables)
+    with TinyDB(storage=lambda: storage) as database, suppress(*ODD):
+        return Written(
+            storage.state,
+            tuple(_row(document) for document in database.table("points")),
+            tuple((act["commit"], _act(act)) for act in database.table("operations")),
+            {item["name"]: _session(item) for item in database.table("transcripts")},
+        )
+    return Written("changed")
 
 
 def rebuild(place: Place, objects: Objects) -> Content:
@@ -222,11 +256,11 @@ class _Catalog:
         rows = [row for _, row in self._rows()]
         return Content(
             tuple(sorted(rows, key=lambda row: row.stored.checkpoint.time)),
-            tuple(operations.decode(act["record"].encode(), act["commit"]) for act in self._acts.all()),
+            tuple(_act(act) for act in self._acts),
             tuple(self._about()["damaged"]),
             self._judgement.moved,
             tuple(self._notices),
-            {item["name"]: transcripts.decode(item["record"].encode(), item["commit"]) for item in self._sessions},
+            {item["name"]: _session(item) for item in self._sessions},
             refs.commits,
         )
 
@@ -287,7 +321,7 @@ class _Catalog:
         fresh, damaged = self._fresh(wanted, have)
         have |= {stored.checkpoint.id: stored for stored in fresh}
         if fresh:
-            self._points.insert_multiple([_document(_counted(self._objects, stored, have)) for stored in fresh])
+            self._points.insert_multiple([_document(counted(self._objects, stored, have)) for stored in fresh])
             self._held = None
         return damaged
 
@@ -335,7 +369,7 @@ class _Catalog:
         acts = [cast(_Act, dict(act)) for act in self._acts.all()]
         if head is None or (acts and acts[-1]["commit"] == head):
             return []
-        known = {act["commit"]: operations.decode(act["record"].encode(), act["commit"]) for act in acts}
+        known = {act["commit"]: _act(act) for act in acts}
         try:
             chain = operations.chain(self._objects, list(known.items()), head)
         except StoreDamaged:
@@ -349,7 +383,7 @@ class _Catalog:
         return []
 
 
-def _counted(objects: Objects, stored: Stored, have: Mapping[str, Stored]) -> Row:
+def counted(objects: Objects, stored: Stored, have: Mapping[str, Stored]) -> Row:
     """A checkpoint with what changed since the one before it."""
     checkpoint = stored.checkpoint
     base = have.get(checkpoint.before) or have.get(checkpoint.previous)
@@ -381,6 +415,14 @@ def _document(row: Row) -> _Point:
     except UnicodeEncodeError:
         return {"text": json.dumps(msgspec.to_builtins(row))}
     return {"row": row}
+
+
+def _act(document: Mapping[str, Any]) -> Record:
+    return operations.decode(document["record"].encode(), document["commit"])
+
+
+def _session(document: Mapping[str, Any]) -> Kept:
+    return transcripts.decode(document["record"].encode(), document["commit"])
 
 
 def _row(document: Mapping[str, Any]) -> Row:

@@ -66,9 +66,9 @@ class JsonLines(Storage):
         else:
             self._tables = {}
 
-    def forget(self) -> None:
+    def forget(self, state: State = "absent") -> None:
         """Begins anew; the file stays until it is replaced."""
-        self._tables, self._disk, self.state = {}, {}, "absent"
+        self._tables, self._disk, self.state = {}, {}, state
 
     def read(self) -> dict[str, Table] | None:
         return self._tables

@@ -126,12 +126,33 @@ def sources(objects: Objects, kept: Kept) -> list[Source]:
 
 def open_kept(objects: Objects, kept: Kept, name: str) -> BinaryIO:
     """The kept bytes of one file."""
+    return io.BytesIO(b"".join(objects.read(oid) for _, oid in _segments(objects, kept, name)))
+
+
+def gaps(objects: Objects, kept: Kept) -> list[str]:
+    """Where the segments of a session's files do not follow each other, in words. Raises StoreDamaged."""
+    found: list[str] = []
+    for name, cursor in kept.cursors.items():
+        at = 0
+        for segment, _ in _segments(objects, kept, name):
+            start, _, end = segment.partition("-")
+            if not (start.isdigit() and end.isdigit()) or int(start) != at or int(end) < at:
+                found.append(f"lines of {name} are missing after byte {at}")
+                break
+            at = int(end)
+        else:
+            if at != cursor:
+                found.append(f"lines of {name} are missing from byte {at} to {cursor}")
+    return found
+
+
+def _segments(objects: Objects, kept: Kept, name: str) -> list[tuple[str, str]]:
+    """Name and id of the segments of a file, in order."""
     tree = objects.tree(kept.commit)
     base = f"files/{_key(name)}"
     if base not in tree:
-        return io.BytesIO()
-    segments = sorted((entry.name or "", str(entry.id)) for entry in objects.tree(str(tree[base].id)))
-    return io.BytesIO(b"".join(objects.read(oid) for _, oid in segments))
+        return []
+    return sorted((entry.name or "", str(entry.id)) for entry in objects.tree(str(tree[base].id)))
 
 
 def _opener(objects: Objects, kept: Kept, name: str) -> Any:

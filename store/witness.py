@@ -94,11 +94,15 @@ def heads(lines: Iterable[Line], known: Mapping[str, str] | None = None) -> dict
     """Where refs stand after these lines; deleted ones are left out."""
     found = dict(known or {})
     for line in lines:
-        if line.sign == "+" or (line.sign == "!" and line.oid):
-            found[line.ref] = line.oid
-        elif line.sign in "-!":
-            found.pop(line.ref, None)
+        _follow(found, line)
     return found
+
+
+def _follow(at: dict[str, str], line: Line) -> None:
+    if line.sign == "+" or (line.sign == "!" and line.oid):
+        at[line.ref] = line.oid
+    elif line.sign in ("-", "!"):
+        at.pop(line.ref, None)
 
 
 def judge(objects: Objects, known: Mapping[str, str], refs: Mapping[str, str]) -> Judgement:
@@ -122,7 +126,7 @@ def _kind(objects: Objects, ref: str, known: str, found: str) -> Kind | None:
     if _class(ref) == "point":
         return "elsewhere"
     if goes_on(objects, found, known):
-        if _class(ref) == "transcript" and not _only_grew(objects, known, found):
+        if _class(ref) == "transcript" and not only_grew(objects, known, found):
             return "edited"
         return None
     return "back" if goes_on(objects, known, found) else "elsewhere"
@@ -149,7 +153,21 @@ def check_head(place: Place, objects: Objects, ref: str) -> str | None:
     return found
 
 
-def _only_grew(objects: Objects, before: str, after: str) -> bool:
+def jumps(objects: Objects, lines: Iterable[Line]) -> list[str]:
+    """Moves in the ledger itself that no ref of their kind makes, in words: somebody wrote them for it."""
+    found: list[str] = []
+    at: dict[str, str] = {}
+    for line in lines:
+        before = at.get(line.ref)
+        if line.sign == "+" and before is not None and before != line.oid:
+            is_point = _class(line.ref) == "point"
+            if is_point or (objects.holds(before) and not goes_on(objects, line.oid, before)):
+                found.append(f"{subject(line.ref)} was put elsewhere: it was {before[:12]}")
+        _follow(at, line)
+    return found
+
+
+def only_grew(objects: Objects, before: str, after: str) -> bool:
     """Whether every segment of a transcript is still there as it was."""
     try:
         old, new = _folders(objects, before), _folders(objects, after)

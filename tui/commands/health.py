@@ -1,4 +1,4 @@
-"""Whether the store is whole and recording can work: `verify`, `doctor`, `recover`."""
+"""Whether the store is whole and recording can work: `verify`, `rebuild`, `doctor`, `recover`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from .. import words
 from ..output import Cell, Row
+from ..quick import progress
 from .call import Call, command
 
 if TYPE_CHECKING:
@@ -17,8 +18,25 @@ if TYPE_CHECKING:
 
 @command("verify")
 def verify(call: Call) -> int:
-    """Proves that every checkpoint can be read back."""
-    return _findings(call, call.need_workspace().verify())
+    """Hashes all that is stored again, and names what is not as it was; exit 1 when anything is."""
+    store = call.need_workspace()
+    with progress("verifying") as counter:
+        found = store.verify(progress=counter)
+    return _findings(call, found)
+
+
+@command("rebuild")
+@click.option("-y", "--yes", is_flag=True, help="Without asking.")
+def rebuild(call: Call, yes: bool) -> int:
+    """Makes the catalog anew from what is stored; puts back what was moved or taken away, after asking."""
+    store = call.need_workspace()
+    plan = store.plan_rebuild()
+    if plan.lines and not yes:
+        if not call.json:
+            call.say_root()
+            call.output.say(*map(words.one_line, plan.lines))
+        call.confirm("Put the store right?")
+    return _findings(call, store.rebuild(plan))
 
 
 @command("doctor")
@@ -33,11 +51,10 @@ def doctor(call: Call) -> int:
 def recover(call: Call, forward: bool, yes: bool) -> int:
     """Settles a restore that was interrupted: takes it back, or finishes it."""
     store = call.need_workspace()
-    interrupted = store.status().interrupted
-    if interrupted and not yes:
+    if store.interrupted and not yes:
         if not call.json:
             call.say_root()
-            call.output.say(words.one_line(interrupted))
+            call.output.say("a restore was interrupted here")
         call.confirm("Finish it?" if forward else "Take it back?")
     return _findings(call, store.recover(back=not forward))
 

@@ -40,6 +40,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Health": {
         "verify": "health",
+        "rebuild": "health",
         "doctor": "health",
         "recover": "health",
     },

@@ -39,6 +39,8 @@ def status(call: Call, line: bool) -> int:
 def _line(status: Status) -> str:
     if status.interrupted:
         return f"! interrupted: {words.one_line(status.interrupted)}"
+    if status.problems:
+        return f"! damaged: {words.one_line(status.problems[0])}"
     if not status.recording:
         return f"○ not recording: {words.one_line(status.why)}"
     agents = " ".join(words.one_line(agent) for agent in status.agents)
@@ -55,6 +57,8 @@ def _facts(status: Status) -> Iterator[tuple[str, str]]:
     for live in status.live:
         yield "live", live_line(live, now)
     yield "interrupted", words.one_line(status.interrupted)
+    for problem in status.problems:
+        yield "damaged", words.one_line(problem)
     yield "store", f"{words.count(status.checkpoints, 'checkpoint')}, {words.size(status.bytes)}"
 
 
@@ -65,6 +69,7 @@ def _document(status: Status) -> dict[str, object]:
         "last": point_document(status.last) if status.last else None,
         "live": [live_document(live) for live in status.live],
         "interrupted": status.interrupted,
+        "problems": list(status.problems),
         "checkpoints": status.checkpoints,
         "bytes": status.bytes,
         "agents": list(status.agents),

@@ -1,0 +1,101 @@
+"""How recording stands in a root: quick enough for a status bar."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import agents, recovering, trouble
+from .model import Live, Point
+
+if TYPE_CHECKING:
+    from .workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How recording stands in a root."""
+
+    root: str
+    recording: bool
+    why: str
+    """Why nothing is recorded, or what is recorded."""
+    agents: tuple[str, ...]
+    """Agents whose hooks are installed here."""
+    last: Point | None
+    live: tuple[Live, ...]
+    interrupted: str
+    """What was interrupted and can be recovered, or ""."""
+    checkpoints: int
+    bytes: int
+    problems: tuple[str, ...] = ()
+    """What is wrong with what is stored, as far as a look at the refs tells."""
+
+
+def installed(root: str) -> tuple[str, ...]:
+    """Agents whose hooks are installed for a root, and work."""
+    return tuple(name for name in agents.names() if not agents.get(name).hooks_problem(root))
+
+
+def status(workspace: Workspace) -> Status:
+    """Looks at hooks, live agents, the newest checkpoint and the journal."""
+    place = workspace.place
+    hooked = installed(workspace.root)
+    content = workspace.content()
+    rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
+    last = None
+    if rows:
+        checkpoint = rows[-1].stored.checkpoint
+        last = Point(
+            checkpoint.id,
+            None,
+            "",
+            checkpoint.side,  # type: ignore[arg-type]
+            checkpoint.reason,  # type: ignore[arg-type]
+            checkpoint.time,
+            label=checkpoint.label,
+            files=checkpoint.files,
+            text=checkpoint.text,
+        )
+    cause = cause_of(workspace)
+    why = cause or (f"hooks of {', '.join(hooked)}" if hooked else "no agent's hooks are installed: forkpoint install")
+    begun = place is not None and recovering.interrupted(place) is not None
+    return Status(
+        workspace.root,
+        bool(hooked) and not cause,
+        why,
+        hooked,
+        last,
+        workspace.live(),
+        "a restore was interrupted: forkpoint recover" if begun else "",
+        len(rows),
+        size_of(place.workspace) if place else 0,
+        content.problems,
+    )
+
+
+def size_of(folder: Path) -> int:
+    """Bytes that a folder takes on the disk."""
+    total = 0
+    pending = [str(folder)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as listing:
+                for entry in listing:
+                    found = entry.stat(follow_symlinks=False)
+                    total += found.st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+        except OSError:
+            continue
+    return total
+
+
+def cause_of(workspace: Workspace) -> str:
+    """Why a hook could not record now: there is no git, or the cause that one wrote down, if it still stands."""
+    if shutil.which("git") is None:
+        return "git was not found on PATH: install git"
+    return next((item.cause for item in trouble.open_troubles(workspace.home, workspace.root)), "")
