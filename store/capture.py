@@ -9,14 +9,19 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from . import agents, points, statindex
+from . import agents, named, points, statindex, walks
 from .errors import GitFailed, StoreUnwritable
+from .git.stream import Put, put_inline
 from .home import settings
+from .ignore import RuleBook
+from .named import Named
 from .points import Checkpoint
+from .reading import Sink
 from .roots import Place
 from .scan import Limits, Scan, scan
 from .states import Node, State
-from .statindex import Index
+from .statindex import Files, Index
+from .walks import Walk
 from .writing import Progress, Writer
 
 
@@ -31,6 +36,8 @@ class Wanted(NamedTuple):
     """The person wants the first checkpoint even of a very large folder (rule 8)."""
     deadline: float = 0.0
     """By time.monotonic(): a checkpoint whose files were read after it is marked late; 0.0 for never."""
+    asked: int = 0
+    """By time.monotonic_ns(): files that were read by a walk that began later do; 0 for the call of `take`."""
 
 
 class Taken(NamedTuple):
@@ -56,7 +63,7 @@ def take(
     place: Place,
     wanted: Wanted,
     *,
-    wait: float = 30.0,
+    wait: float | None = None,
     must_store: Iterable[tuple[bytes, Node]] = (),
     locked: bool = False,
     progress: Progress | None = None,
@@ -66,18 +73,20 @@ def take(
     `must_store` names paths that a guard has to hold whatever the rules say (rule 2). With `locked` the caller
     holds the root's lock. Raises Busy, StoreUnwritable, GitFailed, GitMissing.
     """
+    wanted = wanted._replace(asked=wanted.asked or time.monotonic_ns())
     with ExitStack() as stack:
         if not locked:
             stack.enter_context(place.locked(_who(wanted), wait))
         try:
-            index = statindex.load(place.index_file)
+            index = _index_of(place)
             try:
                 return _take(place, wanted, index, wait, list(must_store), progress)
             except GitFailed:
                 if not index.tree:
                     raise
                 # The index may name a tree that the store lost: read everything again, once.
-                return _take(place, wanted, Index(time=index.time), wait, list(must_store), progress)
+                bare = Index(time=index.time, named=index.named, outside=dict.fromkeys(index.outside))
+                return _take(place, wanted, bare, wait, list(must_store), progress)
         except OSError as error:
             raise StoreUnwritable(
                 "the checkpoint could not be made",
@@ -88,8 +97,36 @@ def take(
 
 def look(root: str, home: Path, place: Place | None) -> Scan:
     """Walks a root without storing anything; the caller holds its lock, where it has a place in the store."""
-    index = statindex.load(place.index_file) if place is not None else Index()
-    return scan(root, index, limits(home), temporary=str(place.folder) if place is not None else None)
+    index = _index_of(place) if place is not None else Index()
+    allowed = limits(home)._replace(named=index.named)
+    temporary = str(place.folder) if place is not None else None
+    found = scan(root, index, allowed, temporary=temporary)
+    return _with_outside(found, index.outside, allowed, None, temporary)
+
+
+def _index_of(place: Place) -> Index:
+    """The root's stat index; a lost one still knows what agents named."""
+    index = statindex.load(place.index_file)
+    if index.tree:
+        return index
+    from .recalling import recalled  # the index of a root is lost seldom
+
+    inside, outside = recalled(place)
+    return index._replace(named=named.joined({}, inside), outside=dict.fromkeys(outside))
+
+
+def _with_outside(found: Scan, files: Files, allowed: Limits, sink: Sink | None, temporary: str | None) -> Scan:
+    """A walk with what stands at the paths outside that agents named."""
+    if not files:
+        return found
+    from . import outside  # most roots have none
+
+    seen = outside.look(files, allowed, sink, temporary)
+    return found._replace(
+        outside=seen.files,
+        uncaptured={**found.uncaptured, **seen.uncaptured},
+        moving=found.moving | seen.moving,
+    )
 
 
 def limits(home: Path) -> Limits:
@@ -98,56 +135,117 @@ def limits(home: Path) -> Limits:
     with suppress(FileNotFoundError):
         found = os.stat(home)
         skip.add((found.st_dev, found.st_ino))
-    return Limits(settings(home).largest_file, frozenset(skip), agents.own_data())
+    chosen = settings(home)
+    return Limits(chosen.largest_file, frozenset(skip), agents.own_data(), secrets=chosen.secrets)
 
 
 def _take(
     place: Place,
     wanted: Wanted,
     index: Index,
-    wait: float,
+    wait: float | None,
     must_store: list[tuple[bytes, Node]],
     progress: Progress | None,
 ) -> Taken:
     with ExitStack() as stack:
         writer = Writer(place, stack, wait, progress)
-        allowed = limits(place.home)
+        allowed = limits(place.home)._replace(named=named.joined(index.named, wanted.draft.named))
         if not index.folders and not wanted.agreed:
             allowed = allowed._replace(ceiling=settings(place.home).largest_tree)
-        found = scan(place.root.path, index, allowed, writer, str(place.folder))
-        changed = bool(found.changed) or found.modes_changed or not index.tree
+        walk = _walk(place, wanted, index, allowed, writer)
+        found = walk.found
+        changed = bool(found.changed) or found.modes_changed or not index.tree or _tells_more(found, index, allowed)
         if wanted.only_drift and not changed and index.point:
-            if found.stamps != index.stamps or found.folders != index.folders:
-                fresh = index._replace(stamps=found.stamps, folders=found.folders)
-                statindex.save(place.index_file, statindex.encode(fresh))
+            fresh = _indexed(found, index.tree, index.point, index.time, allowed)
+            fresh = fresh._replace(parts=index.parts, pack=index.pack)
+            if fresh != index:
+                _keep(place, wanted, walk, allowed, statindex.encode(fresh))
             return Taken(index.point, False, False, found.files, found.uncaptured)
         moment = max(wanted.draft.time or time.time_ns(), index.time + 1)
-        checkpoint = _record(place, wanted, found, index, moment)
+        checkpoint = _record(place, wanted, walk, index, moment)
         held: State = found.state() if must_store else {}
         extra = [(path, node) for path, node in must_store if path not in held]
-        tree = writer.commit(checkpoint, found, index, extra)
+        tree = writer.commit(checkpoint, found, index, extra, _beside(found, allowed.named))
         writer.close()
         if not extra:
-            fresh = Index(tree, checkpoint.id, moment, found.stamps, found.folders)
-            fresh = fresh._replace(parts=writer.parts, pack=writer.pack)
-            statindex.save(place.index_file, statindex.encode(fresh))
+            fresh = _indexed(found, tree, checkpoint.id, moment, allowed)._replace(parts=writer.parts, pack=writer.pack)
+            _keep(place, wanted, walk, allowed, statindex.encode(fresh))
         return Taken(checkpoint.id, True, changed, found.files, found.uncaptured, checkpoint)
 
 
-def _record(place: Place, wanted: Wanted, found: Scan, index: Index, moment: int) -> Checkpoint:
+def _walk(place: Place, wanted: Wanted, index: Index, allowed: Limits, writer: Writer) -> Walk:
+    """The files as they are after the moment when this was asked: seen by another's walk, or by one of our own."""
+    followed = _followed(index, wanted.draft)
+    if index.tree and allowed.named is index.named and followed is index.outside:
+        served = walks.serving(place, wanted.asked, allowed, index)
+        if served is not None:
+            return served
+    began = time.monotonic_ns()
+    found = scan(place.root.path, index, allowed, writer, str(place.folder))
+    found = _with_outside(found, followed, allowed, writer, str(place.folder))
+    return Walk(found, began, time.monotonic_ns())
+
+
+def _keep(place: Place, wanted: Wanted, walk: Walk, allowed: Limits, encoded: bytes) -> None:
+    statindex.save(place.index_file, encoded)
+    if wanted.draft.reason != "guard":  # what it saw is about to be changed
+        walks.keep(place, walk, allowed, encoded)
+
+
+def _followed(index: Index, draft: Checkpoint) -> Files:
+    """The files outside of the root that are looked at."""
+    if not draft.outside:
+        return index.outside
+    from . import outside
+
+    return outside.joined(index.outside, draft.outside)
+
+
+def _tells_more(found: Scan, index: Index, allowed: Limits) -> bool:
+    """Whether files outside differ, or a checkpoint of now would speak of ignored paths that the newest does not."""
+    if found.outside or index.outside:
+        from . import outside
+
+        if outside.differ(index.outside, found.outside):
+            return True
+    if allowed.named is index.named:
+        return False
+    rules = RuleBook(found.sources)
+    return any(rules.ignores(path) for path in named.listed(allowed.named) if not named.holds(index.named, path))
+
+
+def _indexed(found: Scan, tree: str, point: str, moment: int, allowed: Limits) -> Index:
+    return Index(tree, point, moment, found.stamps, found.folders, allowed.named, found.outside)
+
+
+def _beside(found: Scan, inside: Named) -> list[Put]:
+    """What else stands in a checkpoint's tree: the paths that agents named, and what is outside of the root."""
+    lines = [put_inline(points.encode_paths(named.listed(inside)), points.NAMED.encode())] if inside else []
+    if found.outside:
+        from . import outside
+
+        lines += outside.lines(found.outside)
+    return lines
+
+
+def _record(place: Place, wanted: Wanted, walk: Walk, index: Index, moment: int) -> Checkpoint:
+    found = walk.found
     return wanted.draft._replace(
         id=points.new_id(),
         root=place.root.id,
         time=moment,
         previous=index.point,
-        late=wanted.draft.late or 0.0 < wanted.deadline < time.monotonic(),
+        late=wanted.draft.late or 0.0 < wanted.deadline < walk.ended / 1e9,
         files=found.files,
         bytes=found.bytes,
         uncaptured=found.uncaptured,
         moving=tuple(sorted(found.moving)),
+        outside=tuple(found.outside),
+        unanswered=found.unanswered,
+        secrets=tuple(sorted(found.secrets())),
         largest_file=limits(place.home).largest_file,
     )
 
 
 def _who(wanted: Wanted) -> str:
-    return f"save ({wanted.draft.reason})"
+    return "save" if wanted.draft.reason == "manual" else f"save ({wanted.draft.reason})"

@@ -1,23 +1,34 @@
 """Which paths are ignored: .gitignore at every level, .git/info/exclude, the person's excludes, .forkpointignore.
 
 The order in which sources speak is git's (gitignore(5)), with .forkpointignore before all others. A path that the
-project's index tracks is not ignored, unless .forkpointignore names it.
+project's index tracks is not ignored, unless .forkpointignore names it. A source that cannot be read is as if it were
+empty, and noted as unanswered: a save stands and says so, a restore stops before its first write.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from .errors import GitFailed
 from .git.process import call_in, personal_setting
 from .patterns import verdict
 
 GIT_FILE = ".gitignore"
 OUR_FILE = ".forkpointignore"
+SETTING = "core.excludesFile"
+DAMAGED = (0, 0, -1)
+"""Stands for a project's index that could not be read: never that of one that could."""
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+LARGEST = 4 << 20
+"""Bytes: a larger file of patterns is not read."""
+
+Unanswered = dict[str, str]
+"""What could not be asked → why: a source's path, relative to the root where it stands in it, or what of git's."""
 
 
 class Source(NamedTuple):
@@ -98,18 +109,22 @@ class RuleBook:
 class Repository:
     """A git repository of the person's at or above a folder, read only (rule 1)."""
 
-    def __init__(self, top: str, prefix: str) -> None:
+    def __init__(self, top: str, prefix: str, unanswered: Unanswered | None = None) -> None:
+        self.unanswered: Unanswered = {} if unanswered is None else unanswered
         self.top = top
         """Absolute path of its work tree."""
         self.prefix = prefix
         """The work tree's path relative to our root: "" at or above the root, "a/b/" for one inside."""
         self.git_dir = git_folder(top)
+        self._damaged = False
         self._tracked: frozenset[str] | None = None
         self._folders: frozenset[str] = frozenset()
 
     @property
     def stamp(self) -> tuple[int, int, int]:
-        """Changes when the project's index does."""
+        """Changes when the project's index does; one that could not be read has none that lasts."""
+        if self._damaged:
+            return DAMAGED
         try:
             found = os.stat(os.path.join(self.git_dir, "index"))
         except OSError:
@@ -123,7 +138,12 @@ class Repository:
         return path in self._folders if is_folder else path in (self._tracked or ())
 
     def _load(self, root: str) -> None:
-        listed = call_in(self.top, "ls-files", "-z", "--cached") or b""
+        listed = call_in(self.top, "ls-files", "-z", "--cached")
+        index = os.path.join(self.git_dir, "index")
+        if listed is None and os.path.lexists(index):
+            self._damaged = True
+            self.unanswered[index] = "git cannot read what is tracked"
+        listed = listed or b""
         above = os.path.relpath(root, self.top) + "/" if not self.prefix and root != self.top else ""
         names = (os.fsdecode(name) for name in listed.split(b"\0") if name)
         inside = [self.prefix + name[len(above) :] for name in names if name.startswith(above)]
@@ -135,13 +155,10 @@ class Repository:
 
     def excludes(self, base: str) -> list[Source]:
         """The person's global excludes and the repository's own exclude file; `base` as in Source."""
-        chosen = (
-            personal_setting(self.top, "core.excludesFile", {self.git_dir, _common_folder(self.git_dir)})
-            or _default_excludes()
-        )
-        exclude = os.path.join(_common_folder(self.git_dir), "info", "exclude")
-        found = (("global", chosen), ("exclude", exclude))
-        return [Source(base, name, text) for name, file in found if (text := read_text(file))]
+        common = _common_folder(self.git_dir)
+        chosen = _personal_excludes(self.top, {self.git_dir, common}, self.unanswered)
+        found = (("global", chosen), ("exclude", os.path.join(common, "info", "exclude")))
+        return [Source(base, name, text) for name, file in found if (text := read_text(file, self.unanswered))]
 
 
 def git_folder(top: str) -> str:
@@ -158,34 +175,72 @@ def _common_folder(git_dir: str) -> str:
     return os.path.normpath(os.path.join(git_dir, text)) if text else git_dir
 
 
-def _default_excludes() -> str:
+def _personal_excludes(folder: str, git_dirs: Iterable[str], unanswered: Unanswered) -> str:
+    """The file of the person's global excludes; "" when git does not say which."""
+    try:
+        chosen = personal_setting(folder, SETTING, git_dirs)
+    except GitFailed as error:
+        unanswered[SETTING] = error.what
+        return ""
+    if chosen:
+        return os.path.join(folder, chosen)
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "git", "ignore")
 
 
-def read_text(file: str, folder: int | None = None, flags: int = 0) -> str:
-    """A small text file as it is (a name in an open folder, if one is given), or "" when there is none to read.
+def read_text(file: str, unanswered: Unanswered | None = None) -> str:
+    """A small text file as it is, or "" when there is none; one that cannot be read is noted."""
+    try:
+        return _text(os.open(file, READ))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        pass
+    except OSError as error:
+        if unanswered is not None:
+            unanswered[file] = _why(error)
+    return ""
 
-    Nothing but a file has a text: a folder or a FIFO of that name neither stops nor breaks anything.
+
+def read_text_in(folder: int | None, name: str, path: str, unanswered: Unanswered) -> str:
+    """An ignore file in an open folder, as `read_text`; `path` is how it is noted. No link is followed.
+
+    Nor does git follow one: to it a link called .gitignore says nothing. Of one that is called .forkpointignore nobody
+    knows what the person expects.
     """
     try:
-        opened = os.open(file, READ | flags, dir_fd=folder)
-    except (OSError, ValueError):
-        return ""
+        return _text(os.open(name, READ | os.O_NOFOLLOW, dir_fd=folder))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            unanswered[path] = _why(error)
+        elif name == OUR_FILE:
+            unanswered[path] = "a link, which is not followed"
+    return ""
+
+
+def _text(opened: int) -> str:
+    """All of an open file, which is closed. Raises OSError for what is no file, or no small one."""
     try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            return ""
+        kind = stat.S_IFMT(os.fstat(opened).st_mode)
+        if kind != stat.S_IFREG:
+            raise OSError(errno.EINVAL, "a folder" if kind == stat.S_IFDIR else "no file")
         pieces: list[bytes] = []
-        while piece := os.read(opened, 1 << 20):
+        left = LARGEST
+        while piece := os.read(opened, left + 1):
             pieces.append(piece)
+            left -= len(piece)
+            if left < 0:
+                raise OSError(errno.EFBIG, f"larger than {LARGEST >> 20} MiB")
         return b"".join(pieces).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
     finally:
         os.close(opened)
 
 
-def repository_of(root: str) -> Repository | None:
+def _why(error: OSError) -> str:
+    return "not readable" if error.errno == errno.EACCES else error.strerror or "not readable"
+
+
+def repository_of(root: str, unanswered: Unanswered) -> Repository | None:
     """The git repository whose work tree holds `root`."""
     top = root
     while not os.path.lexists(os.path.join(top, ".git")):
@@ -193,27 +248,27 @@ def repository_of(root: str) -> Repository | None:
         if parent == top:
             return None
         top = parent
-    return Repository(top, "")
+    return Repository(top, "", unanswered)
 
 
-def outermost(root: str, repository: Repository | None) -> Rules:
+def outermost(root: str, repository: Repository | None, unanswered: Unanswered) -> Rules:
     """The rules that hold before the root's own files are read: excludes, and .gitignore of folders above the root."""
     if repository is None:
-        chosen = personal_setting(root, "core.excludesFile") or _default_excludes()
-        text = read_text(chosen)
+        text = read_text(_personal_excludes(root, (), unanswered), unanswered)
         return Rules((Source("", "global", text),) if text else ())
     sources = list(repository.excludes(_climb(root, repository.top)))
     if repository.top != root:
-        sources += _above(root, repository.top)
+        sources += _above(root, repository.top, unanswered)
     return Rules(tuple(sources))
 
 
-def _above(root: str, top: str) -> list[Source]:
+def _above(root: str, top: str, unanswered: Unanswered) -> list[Source]:
     """Sources of folders between the work tree's top and the root."""
     found: list[Source] = []
     folder = top
     for part in os.path.relpath(root, top).split(os.sep):
-        text = read_text(os.path.join(folder, GIT_FILE))
+        file = os.path.join(folder, GIT_FILE)
+        text = read_text_in(None, file, file, unanswered)
         if text:
             found.append(Source(_climb(root, folder), GIT_FILE, text))
         folder = os.path.join(folder, part)

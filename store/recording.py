@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from . import calls, capture, roots, trouble
+from . import calls, capture, named, roots, trouble
 from .capture import Taken, Wanted
 from .errors import ForkpointError, UnsafePlace
 from .home import data_folder, make_folder
@@ -63,6 +63,7 @@ def record(agent: str, payload: bytes, env: Mapping[str, str], *, budget: float 
 
 
 def _record(agent: str, payload: bytes, env: Mapping[str, str], deadline: float) -> str:
+    asked = time.monotonic_ns()
     hooks = _hooks_of(agent)
     event = hooks.parse(payload, env)
     step = hooks.step(event)
@@ -74,7 +75,7 @@ def _record(agent: str, payload: bytes, env: Mapping[str, str], deadline: float)
         root = _root_of(event, home)
         if _late_save_under_way(home, root):
             deadline = min(deadline, time.monotonic() + HURRY)
-        _apart(lambda: _save(root, home, event, step, deadline), home, root, deadline)
+        _apart(lambda: _save(root, home, event, step, deadline, asked), home, root, deadline)
     except UnsafePlace:
         return ""
     except Exception as error:
@@ -90,7 +91,7 @@ def replay(agent: str, payload: bytes, env: Mapping[str, str], moment: int) -> N
     step = hooks.step(event)
     if step != Step():
         home = data_folder(env)
-        _save(_root_of(event, home), home, event, step, 0.0, moment)
+        _save(_root_of(event, home), home, event, step, 0.0, time.monotonic_ns(), moment)
 
 
 def open_calls(place: Place) -> tuple[calls.Call, ...]:
@@ -120,8 +121,11 @@ def _root_of(event: HookEvent, home: Path) -> str:
     return roots.choose(roots.real(event.cwd), home)
 
 
-def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, moment: int = 0) -> None:
-    """Takes what the step wants, and keeps what is known of the agent's calls."""
+def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, asked: int, moment: int = 0) -> None:
+    """Takes what the step wants, and keeps what is known of the agent's calls.
+
+    `asked` is when the hook came, by time.monotonic_ns().
+    """
     place = roots.adopt(root, home, anew=True)
     if not event.call:
         step = step._replace(call="")
@@ -134,25 +138,25 @@ def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, 
     made = ""
     try:
         with place.locked(f"hook ({event.name})", PATIENCE):
-            made = _take(place, event, step, deadline, moment)
+            made = _take(place, event, step, deadline, asked, moment)
     finally:
         if step.call == "ends":
             with calls.changing(place.open_calls_file) as known:
                 known[0] = calls.ended(known[0], event, made)
 
 
-def _take(place: Place, event: HookEvent, step: Step, deadline: float, moment: int) -> str:
+def _take(place: Place, event: HookEvent, step: Step, deadline: float, asked: int, moment: int) -> str:
     """Takes the checkpoint while the root is locked; gives its id, "" when there was nothing to store."""
     known = calls.load(place.open_calls_file)
     call = known.call(event.session, event.call) if step.call else None
-    wanted = Wanted(_draft(place, event, step, call, moment), step.save == "drift", deadline=deadline)
-    taken = capture.take(place, wanted, locked=True)
+    wanted = Wanted(_draft(place, event, step, call, moment), step.save == "drift", deadline=deadline, asked=asked)
+    taken = capture.take(place, wanted, wait=PATIENCE, locked=True)
     if step.call == "opens":
         with calls.changing(place.open_calls_file) as box:
             box[0] = calls.stands_before(box[0], event, taken.id, moment or time.time_ns())
     if step.call == "ends" and call is not None and not taken.made and not _covered(known, call, taken):
         # What the call did is in a checkpoint that something else made meanwhile: bind it to the call as well.
-        taken = capture.take(place, wanted._replace(only_drift=False), locked=True)
+        taken = capture.take(place, wanted._replace(only_drift=False), wait=PATIENCE, locked=True)
     return taken.id if taken.made else ""
 
 
@@ -165,6 +169,7 @@ def _covered(known: calls.Known, call: calls.Call, taken: Taken) -> bool:
 
 def _draft(place: Place, event: HookEvent, step: Step, call: calls.Call | None, moment: int) -> Checkpoint:
     ends = step.side == "after" and call is not None
+    told = named.told(place.root.path, event.named, str(place.home))
     return Checkpoint(
         reason=step.reason,
         side=step.side,
@@ -178,14 +183,9 @@ def _draft(place: Place, event: HookEvent, step: Step, call: calls.Call | None, 
         text=event.text,
         before=call.before if ends and call else "",
         shared=call.shared if call else (),
-        named=_inside(place.root.path, event.named),
+        named=told.inside,
+        outside=told.outside,
     )
-
-
-def _inside(root: str, paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths relative to the root; those outside of it are none of ours."""
-    full = [os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)) for path in paths]
-    return tuple(os.path.relpath(path, root) for path in full if path.startswith(root + os.sep))
 
 
 def _apart(work: Callable[[], None], home: Path, root: str, deadline: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from . import agents, capture, diff, forking, imports, live, operations, timeline
+from . import agents, capture, diff, forking, imports, live, operations, outside, timeline, walks
 from .agents.base import Evidence
 from .capture import Wanted
 from .errors import Refused, UsageError
@@ -25,7 +25,8 @@ from .restore.plan import Plan
 from .restore.plan import plan as plan_paths
 from .restore.scope import Decision, decide
 from .roots import Place, places
-from .sides import Side
+from .secrets import MARK, path_looks_secret
+from .sides import Side, outside_pairs
 from .states import Node, State
 from .workspace import Workspace
 
@@ -75,6 +76,7 @@ def plan(
         files = _files(workspace, goal)
         _refuse_unknown(files, paths, workspace.root)
         found = _paths(workspace, goal, files, everything, paths, choices)
+        found = replace(found, kept=(*found.kept, *_outside(files)))
     inventory = Inventory(
         target=goal.target(),
         scope=scope,
@@ -97,6 +99,12 @@ def _files(workspace: Workspace, goal: Goal) -> Files:
     return Files(then, now, differences(then.state, coverage(then), now.state, coverage(now)))
 
 
+def _outside(files: Files) -> Iterable[PathChange]:
+    """Files outside of the folder that differ: told, and left alone."""
+    for path in sorted(outside_pairs(files.then, files.now)):
+        yield PathChange(path, outside.WHY, "none", note=MARK if path_looks_secret(path) else "")
+
+
 def _refuse_unknown(files: Files, paths: Sequence[bytes], root: str) -> None:
     """Raises UsageError for a path that was named but is nowhere: not then, not now, not even ignored."""
     for path in paths:
@@ -114,7 +122,14 @@ def coverage(side: Side) -> Coverage:
     """What a side can speak of, for the plan."""
     known = side.known if side.known is not None else frozenset[bytes]()
     return Coverage(
-        side.known is None, known, side.uncaptured or {}, side.ignores, side.moving, side.inferred, side.holding
+        side.known is None,
+        known,
+        side.uncaptured or {},
+        side.ignores,
+        side.moving,
+        side.inferred,
+        side.holding,
+        side.unanswered,
     )
 
 
@@ -154,7 +169,8 @@ def planned(
     decisions: Mapping[bytes, Decision],
     choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
 ) -> Plan:
-    """The plan for decided paths, counted against what is on the disk."""
+    """The plan for decided paths, counted against what is on the disk. Raises Refused."""
+    refuse_unanswered(files.now)
 
     def count(path: bytes, old: Node | None, new: Node | None) -> tuple[int, int] | None:
         return diff.count(path, old, new, files.now.read, files.then.read)
@@ -174,6 +190,16 @@ def planned(
             merge=merged,
             standing=lambda path: standing(top, path),
             fold=folded if ignores_case(top) else None,
+        )
+
+
+def refuse_unanswered(now: Side) -> None:
+    """Raises Refused when nobody can say which files are ignored: then none is touched (rule 2)."""
+    for source, why in sorted(now.unanswered.items()):
+        raise Refused(
+            "what is ignored here cannot be told, so no file is restored",
+            path=f"{source} ({why})",
+            todo="make it readable, then try again",
         )
 
 
@@ -309,7 +335,9 @@ def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[by
     before: dict[bytes, Node | None] = {}
     for change in wanted.changes:
         before.setdefault(change.path, change.before)
-    now = seen_too(workspace, workspace.now(locked=True), before).state
+    present = workspace.now(locked=True)
+    refuse_unanswered(present)
+    now = seen_too(workspace, present, before).state
     for path, node in before.items():
         found = now.get(path)
         if found != node and not _is_folder(node) and not _is_folder(found):
@@ -356,6 +384,7 @@ def locked(place: Place, who: str) -> Generator[None]:
         for other in sorted(around, key=lambda item: item.root.path):
             if os.path.isdir(other.root.path):
                 stack.enter_context(other.locked(who))
+                walks.forget(other)
         yield
 
 

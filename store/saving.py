@@ -22,6 +22,8 @@ class Saved(NamedTuple):
     files: int
     uncaptured: tuple[tuple[str, str], ...]
     """Path and reason of what could not be captured."""
+    unanswered: tuple[tuple[str, str], ...] = ()
+    """Source and reason, where it could not be asked what is ignored."""
 
 
 def root_of(folder: str | os.PathLike[str] | None, home: Path | None = None) -> str:
@@ -63,4 +65,6 @@ def save(
     taken = capture.take(
         place, Wanted(draft, agreed=agreed), progress=(lambda done: progress(done, 0)) if progress else None
     )
-    return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())))
+    repacking.start_apart(place)
+    unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
+    return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())), tuple(unanswered))

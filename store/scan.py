@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .errors import Refused
-from .ignore import GIT_FILE, OUR_FILE, Repository, Rules, Source, outermost, read_text, repository_of
+from .ignore import (
+    DAMAGED,
+    GIT_FILE,
+    OUR_FILE,
+    Repository,
+    Rules,
+    Source,
+    Unanswered,
+    outermost,
+    read_text_in,
+    repository_of,
+)
 from .reading import Reader, Sink, why
 from .secrets import LEFT_OUT, looks_secret
 from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
@@ -65,6 +76,8 @@ class Scan(NamedTuple):
     """Paths that were captured whatever the rules say."""
     outside: Mapping[str, FileInfo | None] = {}
     """What stands outside of the root where agents' edit tools named a path; the walk itself does not look there."""
+    unanswered: Mapping[str, str] = {}
+    """Where it could not be asked what is ignored → why."""
 
     @property
     def files(self) -> int:
@@ -130,6 +143,8 @@ class _Walk:
         self.reader = Reader(limits.largest_file, sink, temporary)
         self.sources: list[Source] = []
         self.stamps: dict[str, tuple[int, int, int]] = {}
+        self.repositories: list[Repository] = []
+        self.unanswered: Unanswered = {}
         self.modes_changed = False
         self.holding: set[str] = set()
         self.passed: list[str] = []
@@ -138,10 +153,11 @@ class _Walk:
         """Files that the index did not vouch for."""
 
     def run(self) -> Scan:
-        repository = repository_of(self.root)
-        rules = outermost(self.root, repository)
+        repository = repository_of(self.root, self.unanswered)
+        rules = outermost(self.root, repository, self.unanswered)
         self.sources += rules.sources
         if repository is not None:
+            self.repositories.append(repository)
             self.stamps[""] = repository.stamp
         top = os.open(self.root, OPEN_FOLDER & ~os.O_NOFOLLOW)
         self._descend(top, _Place("", rules, repository, False))
@@ -149,6 +165,8 @@ class _Walk:
             self.modes_changed = True
             for name, info in self.index.folders[path].files.items():
                 self.changed[path + name] = Change(info, None)
+        # What was judged with an index that could not be read is judged again next time.
+        self.stamps |= {item.prefix: item.stamp for item in self.repositories if item.stamp == DAMAGED}
         return Scan(
             self.folders,
             self.changed,
@@ -160,6 +178,7 @@ class _Walk:
             frozenset(self.holding),
             self._hollow(),
             self.limits.named,
+            unanswered=self.unanswered,
         )
 
     def _hollow(self) -> frozenset[str]:
@@ -350,14 +369,15 @@ class _Walk:
         """The rules inside this folder: a nested repository starts anew, ignore files add theirs."""
         rules, repository = place.rules, place.repository
         if ".git" in dotted and place.path:
-            repository = Repository(os.path.join(self.root, place.path[:-1]), place.path)
+            repository = Repository(os.path.join(self.root, place.path[:-1]), place.path, self.unanswered)
+            self.repositories.append(repository)
             self.stamps[place.path] = repository.stamp
             rules = Rules(tuple(repository.excludes(repository.prefix)))
             self.sources += rules.sources
         own = [
             Source(place.path, name, text)
             for name in (GIT_FILE, OUR_FILE)
-            if name in dotted and (text := read_text(name, descriptor, os.O_NOFOLLOW))
+            if name in dotted and (text := read_text_in(descriptor, name, place.path + name, self.unanswered))
         ]
         if own:
             self.sources += own

@@ -46,6 +46,8 @@ class Side:
     """Files outside of the root, by their absolute paths …"""
     followed: frozenset[bytes] = frozenset()
     """… and all such paths that it knows of, whether something stood there or not."""
+    unanswered: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where it could not be asked what is ignored → why."""
 
     def speaks_of(self, path: bytes) -> bool:
         """Whether this side knows what stood, or did not stand, at a path (rules 7 and 16)."""
@@ -94,6 +96,7 @@ def of_checkpoint(objects: Objects, stored: Stored, title: str) -> Side:
         named=named.joined({}, map(os.fsdecode, objects.named(stored))),
         outside=objects.outside(stored),
         followed=frozenset(os.fsencode(path) for path in checkpoint.outside),
+        unanswered=checkpoint.unanswered,
     )
 
 
@@ -129,6 +132,7 @@ def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
         named=scan.named,
         outside=outside.state(scan.outside),
         followed=frozenset(map(os.fsencode, scan.outside)),
+        unanswered=scan.unanswered,
     )
 
 

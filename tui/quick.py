@@ -78,6 +78,8 @@ def report(root: str, saved: Saved) -> str:
     label = f" [{words.one_line(saved.label)}]" if saved.label else ""
     lines = [path_text(root), f"{saved.id}  {words.count(saved.files, 'file')} saved{label}"]
     lines += [f"not captured: {path_text(path)} ({words.one_line(why)})" for path, why in saved.uncaptured]
+    unanswered = ((path_text(path), words.one_line(why)) for path, why in saved.unanswered)
+    lines += [f"what is ignored could not be asked: {path} ({why})" for path, why in unanswered]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -86,7 +88,9 @@ def document(saved: Saved) -> str:
     import json
 
     uncaptured = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.uncaptured]
+    unanswered = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.unanswered]
     keys = {"id": saved.id, "label": saved.label, "files": saved.files, "uncaptured": uncaptured}
+    keys["unanswered"] = unanswered
     return json.dumps(keys, indent=2) + "\n"
 
 

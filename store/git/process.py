@@ -21,6 +21,14 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
+READING = (
+    "-c",
+    "safe.directory=*",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+)
 UNWRITABLE = (
     "No space left",
     "Out of diskspace",
@@ -39,6 +47,7 @@ def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
         GIT_CONFIG_GLOBAL=os.devnull,
         GIT_OPTIONAL_LOCKS="0",
         GIT_TERMINAL_PROMPT="0",
+        GIT_NO_LAZY_FETCH="1",
         LC_ALL="C",
     )
     return clean
@@ -74,9 +83,12 @@ def call(git_dir: Path, *arguments: str, data: bytes = b"") -> bytes:
 
 
 def call_in(folder: bytes | str, *arguments: str) -> bytes | None:
-    """Asks git about the person's own repository, reading only; None when it does not answer."""
+    """Asks git about the person's own repository, reading only; None when it does not answer.
+
+    Whoever owns it is asked all the same, and no program that its configuration names is run.
+    """
     try:
-        process = start(["git", *arguments], stdin=subprocess.DEVNULL, cwd=folder)
+        process = start(["git", *READING, *arguments], stdin=subprocess.DEVNULL, cwd=folder)
     except (NotADirectoryError, FileNotFoundError):
         return None
     output, _ = process.communicate()
@@ -85,6 +97,8 @@ def call_in(folder: bytes | str, *arguments: str) -> bytes | None:
 
 def personal_setting(folder: bytes | str, name: str, git_dirs: Iterable[str] = ()) -> str:
     """A path setting of the person's own git configuration as it holds in `folder`; "" when it is not set.
+
+    Raises GitMissing, and GitFailed when git does not answer.
 
     `git_dirs` are the git folders that hold the repository's own configuration. Starting git costs a hook as much as
     looking at a thousand files, so it is only asked when a file that it would read may hold the answer.
@@ -104,6 +118,9 @@ def personal_setting(folder: bytes | str, name: str, git_dirs: Iterable[str] = (
         )
     except FileNotFoundError:
         raise GitMissing("git was not found on PATH", todo="install git, then try again") from None
+    if done.returncode not in (0, 1):
+        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise GitFailed(f"git does not tell {name} ({said})", todo=f"see: git config --get {name}")
     return os.fsdecode(done.stdout.rstrip(b"\n")) if done.returncode == 0 else ""
 
 

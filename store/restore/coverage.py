@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -33,6 +34,13 @@ class Coverage:
     """Paths whose state was concluded from later evidence."""
     holding: frozenset[bytes] = frozenset()
     """Folders that hold something that is never captured, so that they stay."""
+    unanswered: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where it could not be asked what is ignored (relative to the root, or anywhere else) → why."""
+
+    def is_unanswered(self, path: bytes) -> bool:
+        """Whether nobody can say if the rules left a path out."""
+        above = {b"", *parents(path)}
+        return any(os.path.isabs(source) or os.path.dirname(os.fsencode(source)) in above for source in self.unanswered)
 
     def speaks_of(self, path: bytes) -> bool:
         """Whether it knows what stood at a path, or that nothing did."""

@@ -88,6 +88,8 @@ class Classifier:
         if pair.now is None and self.standing(path):
             return "ignored now" if self.present.ignored(path, is_folder) else "not captured now"
         if pair.then is None and not ours:
+            if self.then.is_unanswered(path):
+                return "not known whether it was ignored then"
             for coverage, when in ((self.then, "then"), (self.present, "now")):
                 if coverage.ignored(path, is_folder):
                     return f"ignored {when}"

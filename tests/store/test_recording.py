@@ -260,7 +260,11 @@ def test_the_paths_that_an_edit_names_are_kept_relative_to_the_root(agent: Agent
         agent.tell("PreToolUse", tool_name="Edit", tool_use_id=call, tool_input={"file_path": str(path)})
         (project / "a.txt").write_text(call)
         agent.tell("PostToolUse", tool_name="Edit", tool_use_id=call, tool_input={"file_path": str(path)})
-    assert [c.named for c in recorded(project)][-2:] == [("a.txt",), ()]
+    assert [(c.side, c.named, c.outside) for c in recorded(project)][-3:] == [
+        ("after", ("a.txt",), ()),
+        ("before", (), ("/etc/hosts",)),
+        ("after", (), ("/etc/hosts",)),
+    ]
 
 
 # --- where it is recorded --------------------------------------------------------------------------------------------

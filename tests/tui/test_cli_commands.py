@@ -57,7 +57,7 @@ def test_save_prints_its_id_and_stores_nothing_in_the_project(project: Path) -> 
 def test_save_as_a_document(project: Path) -> None:
     os.mkfifo(project / "pipe")
     document = forkpoint("save", "--json", "--label", "green").json
-    assert set(document) == {"id", "label", "files", "uncaptured"}
+    assert set(document) == {"id", "label", "files", "uncaptured", "unanswered"}
     assert (document["label"], document["files"]) == ("green", 3)
     assert document["uncaptured"] == [{"path": "pipe", "why": "a FIFO"}]
     assert "not captured: pipe (a FIFO)" in forkpoint("save").out

@@ -189,7 +189,10 @@ class Acting(Page):
         words = f"Checkpoint saved: {count(saved.files, 'file')}."
         if left_out:
             words += f" Not captured: {listing(left_out, 2)}"
-        self.notice.say(words, "attention" if left_out else "text", then="t names it")
+        unanswered = [f"{path} ({why})" for path, why in saved.unanswered]
+        if unanswered:
+            words += f" What is ignored could not be asked: {listing(unanswered, 2)}"
+        self.notice.say(words, "attention" if left_out or unanswered else "text", then="t names it")
         self.open_session(getattr(self, "session", None))
 
     def on_progress(self, message: Progress) -> None:
