@@ -65,6 +65,5 @@ def save(
     taken = capture.take(
         place, Wanted(draft, agreed=agreed), progress=(lambda done: progress(done, 0)) if progress else None
     )
-    repacking.start_apart(place)
     unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
     return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())), tuple(unanswered))
