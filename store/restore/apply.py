@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..errors import ForkpointError
 from ..states import Node, State
-from .below import GONE, Sight, opened_parent, opened_root
-from .build import Blobs
+from .below import GONE, Nearby, Sight, opened_parent, opened_root
+from .build import Blobs, Place, make_durable
 from .change import Change
 from .journal import Journal
-from .swap import Changed, Swapper
+from .swap import Changed, Swapper, is_change_of_mode
 
+MOST = 1000
+HEAVIEST = 64 << 20
+"""Files and bytes that are written before they are waited for: a disk that is nearly full has room for little more."""
 UNSYNCABLE = (*GONE, errno.EINVAL, errno.EBADF, errno.EACCES, errno.EPERM)
 """Folders that are gone again, or that the system lets nobody sync."""
 
@@ -62,8 +65,7 @@ def carry_out(journal: Journal, blobs: Blobs, guard: State) -> Outcome:
         run = Run(root, blobs, journal)
         for numbers in chained(journal.changes).values():
             run.check(journal.changes[numbers[0]], guard)
-        for number, change in enumerate(journal.changes):
-            run.step(number, change)
+        run.carry_out()
         run.shut_again()
         return run.finished()
 
@@ -95,13 +97,69 @@ class Run:
                 return
         self.conflicts[change.path] = "it changed since it was looked at"
 
+    def carry_out(self) -> None:
+        """Carries out all changes in their order; files that are written, many of them together."""
+        files: list[tuple[int, Change]] = []
+        for number, change in enumerate(self.journal.changes):
+            if change.after is not None and change.after.kind == "file" and not is_change_of_mode(change):
+                files.append((number, change))
+                continue
+            if _is_opening(change):
+                # A folder is shut behind the files that come into it.
+                files = self._together(files)
+            self.step(number, change)
+        self._together(files)
+
     def step(self, number: int, change: Change) -> None:
         """Carries out one change, unless its path has been named already; whatever goes wrong is named."""
-        if self.is_named(change.path):
-            return
-        self.journal.note(number)
+        if not self.is_named(change.path):
+            self.journal.note(number)
+            if self._try(change, lambda: self.swapper.carry(number, change)):
+                self.did[number] = change
+
+    def _together(self, files: Sequence[tuple[int, Change]]) -> list[tuple[int, Change]]:
+        """Builds files, makes all of them durable, and only then gives each its place; some at a time."""
+        left = [item for item in files if not self.is_named(item[1].path)]
+        while left:
+            built, left = self._built(left)
+            self._put_in(built)
+        return []
+
+    def _built(self, files: list[tuple[int, Change]]) -> tuple[list[tuple[int, Change]], list[tuple[int, Change]]]:
+        """Builds the first files, as many as are worth waiting for; gives those that are ready, and what is left."""
+        ready: list[tuple[int, Change]] = []
+        room = HEAVIEST
+        with Nearby(self.root) as nearby:
+            for at, (number, change) in enumerate(files):
+                if at == MOST or room <= 0:
+                    return ready, files[at:]
+
+                def build(number: int = number, change: Change = change) -> None:
+                    nonlocal room
+                    room -= self.swapper.prepare(self.swapper.place(nearby, number, change), change)
+
+                if self._try(change, build):
+                    ready.append((number, change))
+        return ready, []
+
+    def _put_in(self, built: Sequence[tuple[int, Change]]) -> None:
+        def act(what: Callable[[Place, Change], None], number: int, change: Change) -> Callable[[], None]:
+            return lambda: what(self.swapper.place(nearby, number, change), change)
+
+        with Nearby(self.root) as nearby:
+            durable = [item for item in built if self._try(item[1], act(make_durable, *item))]
+            if durable:
+                self.journal.note(durable[-1][0])
+            self.did |= {
+                number: change
+                for number, change in durable
+                if self._try(change, act(self.swapper.put_in, number, change))
+            }
+
+    def _try(self, change: Change, act: Callable[[], object]) -> bool:
+        """Whether something could be done for a change; whatever went wrong is named."""
         try:
-            self.swapper.carry(number, change)
+            act()
         except Changed as changed:
             if not change.implied:
                 self.conflicts[change.path] = str(changed)
@@ -113,7 +171,8 @@ class Run:
         except (ForkpointError, LookupError, ValueError) as error:
             self.failed[change.path] = str(error)
         else:
-            self.did[number] = change
+            return True
+        return False
 
     def shut_again(self) -> None:
         """Gives folders that were opened up their mode back where what was to follow did not happen."""
@@ -130,17 +189,18 @@ class Run:
         chains = chained(self.journal.changes)
         done: list[bytes] = []
         changed: dict[bytes, tuple[Node | None, Node | None]] = {}
-        for path, numbers in chains.items():
-            carried = [self.did[number] for number in numbers if number in self.did]
-            if not carried or carried[-1].implied:
-                continue
-            changed[path] = carried[0].before, carried[-1].after
-            if self.is_named(path) or len(carried) < len(numbers):
-                continue
-            if why := self._differs(path, carried[-1].after):
-                self.failed[path] = why
-            else:
-                done.append(path)
+        with Nearby(self.root) as nearby:
+            for path, numbers in chains.items():
+                carried = [self.did[number] for number in numbers if number in self.did]
+                if not carried or carried[-1].implied:
+                    continue
+                changed[path] = carried[0].before, carried[-1].after
+                if self.is_named(path) or len(carried) < len(numbers):
+                    continue
+                if why := self._differs(nearby, path, carried[-1].after):
+                    self.failed[path] = why
+                else:
+                    done.append(path)
         sync(self.root, [change.path for change in self.did.values()])
         return self.outcome(done, changed)
 
@@ -152,10 +212,10 @@ class Run:
         """Whether something is said of the path already."""
         return path in self.failed or path in self.conflicts or path in self.kept
 
-    def _differs(self, path: bytes, node: Node | None) -> str:
+    def _differs(self, nearby: Nearby, path: bytes, node: Node | None) -> str:
         """Why a path is not what was asked, looked at afresh; "" when it is."""
         try:
-            found = self.sight.look(path)
+            found = self.sight.look(path, nearby)
         except OSError as error:
             return f"it was written, but cannot be verified: {in_words(error)}"
         return "" if found == node else "it was written, but something else stands there now"

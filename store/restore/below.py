@@ -51,6 +51,38 @@ def opened_parent(root: int, path: bytes) -> Generator[tuple[int, bytes]]:
         os.close(folder)
 
 
+class Nearby:
+    """Opens the folders of one path after the other; the last one stays open, for the neighbours of its path."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._path = b""
+        self._folder: int | None = None
+
+    def __enter__(self) -> Nearby:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def of(self, path: bytes) -> tuple[int, bytes]:
+        """The folder that holds `path`, open until the next path is asked for, and the name in it.
+
+        Raises OSError as `opened_parent` does.
+        """
+        above, _, name = path.rpartition(b"/")
+        if self._folder is None or above != self._path:
+            self._leave()
+            with opened_parent(self._root, path) as (folder, _):
+                self._folder, self._path = os.dup(folder), above
+        return self._folder, name
+
+    def _leave(self) -> None:
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+
+
 def open_folder(name: bytes, folder: int) -> int:
     """A descriptor of a folder in a folder; one that may only be passed through does as well."""
     try:
@@ -64,9 +96,14 @@ def look(root: int, path: bytes) -> Node | None:
 
     The kind of what is neither file, link nor folder is "special". Raises OSError when it cannot be read.
     """
+    with Nearby(root) as nearby:
+        return look_near(nearby, path)
+
+
+def look_near(nearby: Nearby, path: bytes) -> Node | None:
+    """`look`, for one path after the other."""
     try:
-        with opened_parent(root, path) as (folder, name):
-            return look_in(folder, name)
+        return look_in(*nearby.of(path))
     except OSError as error:
         if error.errno in GONE:
             return None
@@ -165,11 +202,11 @@ class Sight:
         self.root = root
         self.twins = twins(paths) if ignores_case(root) else frozenset[bytes]()
 
-    def look(self, path: bytes) -> Node | None:
+    def look(self, path: bytes, nearby: Nearby | None = None) -> Node | None:
         """What stands at a path. Raises OSError when it cannot be read."""
         if path in self.twins and not is_spelled(self.root, path):
             return None
-        return look(self.root, path)
+        return look(self.root, path) if nearby is None else look_near(nearby, path)
 
 
 def _same(folder: int, name: bytes, other: bytes) -> bool:

@@ -12,6 +12,7 @@ from ..states import Node
 from .below import CONTENT, look_in, node_of, open_folder
 from .change import Change
 from .rename import move
+from .writeout import write_out
 
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 CARRIED = ("user.", "system.posix_acl_")
@@ -49,13 +50,36 @@ class Place(NamedTuple):
         return self.spare + b".old"
 
 
-def build(place: Place, change: Change, blobs: Blobs) -> None:
-    """Makes `change.after` under the spare name; leaves nothing behind when it fails.
+def build(place: Place, change: Change, blobs: Blobs) -> int:
+    """Makes `change.after` beside its place, where `complete` finds it; gives its bytes.
 
-    Raises OSError, or StoreDamaged when the store gives other bytes than it should.
+    Leaves nothing behind when it fails. Raises OSError, or StoreDamaged when the store gives other bytes than asked.
     """
     try:
-        _construct(place, change, blobs)
+        return _construct(place, change, blobs)
+    except BaseException:
+        discard(place, place.new)
+        raise
+
+
+def make_durable(place: Place, change: Change) -> None:
+    """Returns when a file that was built is on the disk; what it is called is made durable with its folder."""
+    if change.after is None or change.after.kind != "file":
+        return
+    try:
+        descriptor = os.open(place.new, CONTENT, dir_fd=place.folder)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        discard(place, place.new)
+        raise
+
+
+def complete(place: Place) -> None:
+    """Gives what was built and is on the disk the name by which a recovery knows that it is whole."""
+    try:
         move(place.folder, place.new, place.spare)
     except BaseException:
         discard(place, place.new)
@@ -93,7 +117,7 @@ def _discard_folder(place: Place, name: bytes) -> bool:
     return True
 
 
-def _construct(place: Place, change: Change, blobs: Blobs) -> None:
+def _construct(place: Place, change: Change, blobs: Blobs) -> int:
     after = change.after
     assert after is not None
     if after.kind == "link":
@@ -101,7 +125,7 @@ def _construct(place: Place, change: Change, blobs: Blobs) -> None:
         os.symlink(target, place.new, dir_fd=place.folder)
         if look_in(place.folder, place.new) != after:
             raise StoreDamaged("the store gave another link than the checkpoint holds", todo="forkpoint verify")
-        return
+        return len(target)
     if after.kind == "folder":
         os.mkdir(place.new, 0o700, dir_fd=place.folder)
         descriptor = open_folder(place.new, place.folder)
@@ -110,13 +134,13 @@ def _construct(place: Place, change: Change, blobs: Blobs) -> None:
     try:
         if after.kind == "folder":
             set_mode(descriptor, after.mode)
-        else:
-            _fill(descriptor, place, change, after, blobs)
+            return 0
+        return _fill(descriptor, place, change, after, blobs)
     finally:
         os.close(descriptor)
 
 
-def _fill(descriptor: int, place: Place, change: Change, after: Node, blobs: Blobs) -> None:
+def _fill(descriptor: int, place: Place, change: Change, after: Node, blobs: Blobs) -> int:
     if change.content is None:
         blobs.copy(after.oid, descriptor)
     else:
@@ -124,12 +148,13 @@ def _fill(descriptor: int, place: Place, change: Change, after: Node, blobs: Blo
     if change.before is not None and change.before.kind == "file":
         _hand_on(place, descriptor)
     os.fchmod(descriptor, after.mode)
-    os.fsync(descriptor)
+    write_out(descriptor)
     found = node_of(descriptor)
     if found is None or found.oid != after.oid:
         raise StoreDamaged("the store gave other bytes than the checkpoint holds", todo="forkpoint verify")
     if found.mode != after.mode:
         raise PermissionError(errno.EPERM, f"mode {after.mode:o} cannot be set")
+    return os.fstat(descriptor).st_size
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The order in which changes are carried out: what is opened up, deletes, writes, what is shut again (rule 4)."""
+"""The order in which changes are carried out: opening up, deletes, folders, files, shutting again (rule 4)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def ordered(acts: Mapping[bytes, Change]) -> tuple[Change, ...]:
     openings: list[Change] = []
     deletes: list[Change] = []
     removals: list[Change] = []
+    coming: list[Change] = []
     writes: list[Change] = []
     closings: list[Change] = []
     busy = {parent for path in acts for parent in parents(path)}
@@ -37,10 +38,10 @@ def ordered(acts: Mapping[bytes, Change]) -> tuple[Change, ...]:
             closings.append(change._replace(before=_opened(after)))
             change = change._replace(after=_opened(after))
         if after is not None:
-            writes.append(change)
+            (coming if _is_folder(after) else writes).append(change)
         else:
             (removals if _is_folder(before) else deletes).append(change)
-    return (*openings, *deletes, *reversed(removals), *writes, *reversed(closings))
+    return (*openings, *deletes, *reversed(removals), *coming, *writes, *reversed(closings))
 
 
 def _is_folder(node: Node | None) -> bool:

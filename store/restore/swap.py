@@ -3,8 +3,8 @@
 What is to come is built beside the path, complete and fsynced, and then exchanged with what stands there in one step.
 What comes out is hashed; if it is not what the guard holds it goes back. Names beside the path:
 
-    .forkpoint-<token>-<n>.new   under construction: bytes that the store holds
-    .forkpoint-<token>-<n>       complete and about to go in, or just come out
+    .forkpoint-<token>-<n>.new   under construction, or not yet on the disk: bytes that the store holds
+    .forkpoint-<token>-<n>       complete, on the disk and about to go in, or just come out
     .forkpoint-<token>-<n>.old   just come out, where the file system cannot exchange
 """
 
@@ -13,13 +13,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 
 from ..errors import Refused
 from ..states import Node
-from .below import CONTENT, GONE, look_in, node_of, open_folder, opened_parent
-from .build import Blobs, Place, build, discard, set_mode
+from .below import CONTENT, GONE, Nearby, look_in, node_of, open_folder
+from .build import Blobs, Place, build, complete, discard, make_durable, set_mode
 from .change import Change
 from .paths import refused, spare_name
 from .rename import CannotExchange, exchange, move
@@ -46,38 +45,54 @@ class Swapper:
         Raises Changed when the path is not `change.before`; OSError, Refused or StoreDamaged when it cannot be done.
         In each case what stood at the path stands there again.
         """
-        if why := refused(change.path):
-            raise Refused(why)
         before, after = change.before, change.after
-        with self._place(number, change) as place:
-            if before is None:
-                self._bring(place, change)
-            elif after is None:
+        with Nearby(self.root) as nearby:
+            place = self.place(nearby, number, change)
+            if after is None:
+                assert before is not None
                 self._take(place, before)
-            elif before.kind == after.kind == "folder":
+            elif before is not None and before.kind == after.kind == "folder":
                 _change_folder_mode(place, before, after)
-            elif before.kind == after.kind == "file" and before.oid == after.oid and not _is_shared(place):
+            elif is_change_of_mode(change) and before is not None and not _is_shared(place):
                 _change_file_mode(place, before, after)
             else:
-                self._exchange(place, change, before, after)
+                self.prepare(place, change)
+                make_durable(place, change)
+                self.put_in(place, change)
 
-    @contextmanager
-    def _place(self, number: int, change: Change) -> Generator[Place]:
-        with ExitStack() as stack:
-            try:
-                folder, name = stack.enter_context(opened_parent(self.root, change.path))
-            except OSError as error:
-                if error.errno == errno.ENOENT and change.before is None:
-                    raise FileNotFoundError(errno.ENOENT, "its folder is not there") from None
-                if error.errno in GONE:
-                    raise Changed("its folder is gone, or a link or a file stands in its place") from None
-                raise
-            yield Place(folder, name, spare_name(self.token, number))
+    def place(self, nearby: Nearby, number: int, change: Change) -> Place:
+        """Where a change happens. Raises Changed when its folder is not there any more, Refused for a hostile path."""
+        if why := refused(change.path):
+            raise Refused(why)
+        try:
+            folder, name = nearby.of(change.path)
+        except OSError as error:
+            if error.errno == errno.ENOENT and change.before is None:
+                raise FileNotFoundError(errno.ENOENT, "its folder is not there") from None
+            if error.errno in GONE:
+                raise Changed("its folder is gone, or a link or a file stands in its place") from None
+            raise
+        return Place(folder, name, spare_name(self.token, number))
 
-    def _bring(self, place: Place, change: Change) -> None:
+    def prepare(self, place: Place, change: Change) -> int:
+        """Builds what is to come beside the path, complete and checked, though not yet on the disk; gives its bytes."""
+        expect(place, change.before)
+        return build(place, change, self.blobs)
+
+    def put_in(self, place: Place, change: Change) -> None:
+        """Gives what was built its place, and takes away what stood there if that is what the guard holds."""
+        before, after = change.before, change.after
+        assert after is not None
+        complete(place)
+        found = os.lstat(place.spare, dir_fd=place.folder)
+        self.written.add((found.st_dev, found.st_ino))
+        if before is None:
+            self._bring(place)
+        else:
+            self._exchange(place, before, after)
+
+    def _bring(self, place: Place) -> None:
         """Makes what is not there yet; replaces nothing."""
-        expect(place, None)
-        self._build(place, change)
         try:
             move(place.folder, place.spare, place.name)
         except OSError as error:
@@ -104,10 +119,8 @@ class Swapper:
             put_back(place, place.spare)
             raise
 
-    def _exchange(self, place: Place, change: Change, before: Node, after: Node) -> None:
+    def _exchange(self, place: Place, before: Node, after: Node) -> None:
         """Replaces what is there by what is to come, in one step where the file system can."""
-        expect(place, before)
-        self._build(place, change)
         try:
             exchange(place.folder, place.spare, place.name)
         except CannotExchange:
@@ -124,14 +137,15 @@ class Swapper:
             raise stranded(place.spare)
         raise Changed("the folder is not empty" if came == before else "it changed at the last moment")
 
-    def _build(self, place: Place, change: Change) -> None:
-        build(place, change, self.blobs)
-        found = os.lstat(place.spare, dir_fd=place.folder)
-        self.written.add((found.st_dev, found.st_ino))
-
     def _wrote(self, place: Place) -> bool:
         found = os.lstat(place.name, dir_fd=place.folder)
         return (found.st_dev, found.st_ino) in self.written
+
+
+def is_change_of_mode(change: Change) -> bool:
+    """Whether a file keeps its bytes and only changes its mode."""
+    before, after = change.before, change.after
+    return before is not None and after is not None and before.kind == after.kind == "file" and before.oid == after.oid
 
 
 def expect(place: Place, node: Node | None) -> None:
