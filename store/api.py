@@ -41,6 +41,7 @@ from .forking import ForkPlan
 from .goal import Goal
 from .model import (
     Block,
+    Covered,
     Diff,
     Entry,
     ForkResult,
@@ -160,6 +161,16 @@ class Store:
         """The paths that a partial checkpoint speaks of; empty for a complete one."""
         with self._workspace.lock:
             return tuple(sorted(self._side(point).known or ()))
+
+    def covered(self, point: str) -> Covered:
+        """What a stored checkpoint, by its whole id, says of paths that are not as all the others."""
+        with self._workspace.lock:
+            stored = self._workspace.stored(point)
+            if stored is None:
+                return Covered()
+            record = stored.checkpoint
+            uncaptured, unanswered = sorted(record.uncaptured.items()), sorted(record.unanswered.items())
+            return Covered(tuple(uncaptured), record.moving, record.outside, record.secrets, tuple(unanswered))
 
     def resolve(self, name: str) -> Resolved:
         """What an ID stands for: checkpoint, entry, branch, label, "now" or a time. Raises UnknownId, AmbiguousId."""

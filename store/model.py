@@ -184,6 +184,22 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Covered:
+    """What a checkpoint says of paths that are not as all the others."""
+
+    uncaptured: tuple[tuple[str, str], ...] = ()
+    """Path and why."""
+    moving: tuple[str, ...] = ()
+    """Files that changed while they were read."""
+    outside: tuple[str, ...] = ()
+    """Absolute paths outside of the root that an agent's edit tool named."""
+    secrets: tuple[str, ...] = ()
+    """Captured files that look like secrets."""
+    unanswered: tuple[tuple[str, str], ...] = ()
+    """Where it could not be asked what is ignored, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class Here:
     """Where files and talk stand."""
 

@@ -15,7 +15,7 @@ from .theme import Signs
 from .widgets.difftext import LETTERS, file_name, file_notes
 from .widgets.lines import Span, clip, spans_length
 from .widgets.sheet import BLANK, Paragraph, text
-from .words import count, full_time, long_age, moment, one_line
+from .words import count, covered_facts, full_time, long_age, moment, one_line
 
 if TYPE_CHECKING:
     from ..store.api import Store
@@ -283,6 +283,7 @@ def facts(store: Store, outline: Outline, row: Row, now: int) -> list[Paragraph]
     pairs: list[tuple[str, str]] = []
     for point in row.points:
         pairs += point_facts(point, now)
+        pairs += [(name.capitalize(), value) for name, value in covered_facts(store.covered(point.id), 5)]
     if not row.points and row.kind != "operation":
         pairs += stands_for(outline, row, now)
     if row.branch is not None:
@@ -306,8 +307,6 @@ def point_facts(point: Point, now: int) -> list[tuple[str, str]]:
         facts.append(("Label", point.label))
     if point.pinned:
         facts.append(("Pinned", "kept for good"))
-    if point.uncaptured:
-        facts.append(("Uncaptured", f"{count(point.uncaptured, 'path')}: left alone by a restore"))
     if point.late:
         facts.append(("Late", "saved after the agent went on: it may hold a little of what came next"))
     if point.inferred:

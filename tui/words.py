@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..store.text import clean
+from ..store.text import clean, path_text
+
+if TYPE_CHECKING:
+    from ..store.model import Covered
 
 SECOND = 1_000_000_000
 STEPS = ((31_557_600, "y"), (604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"))
@@ -117,6 +121,27 @@ def short(number: int) -> str:
     if number < 10_000:
         return str(number)
     return f"{number // 1000}k" if number < 1_000_000 else f"{number // 1_000_000}M"
+
+
+def covered_facts(covered: Covered, shown: int) -> list[tuple[str, str]]:
+    """What a checkpoint says of paths that are not as all the others, each kind by its first names."""
+
+    def told(paths: Sequence[tuple[str, str]], what: str) -> str:
+        names = [f"{path_text(path)} ({one_line(why)})" if why else path_text(path) for path, why in paths]
+        return f"{what}: {listing(names, shown)}" if names else ""
+
+    def bare(paths: Sequence[str]) -> list[tuple[str, str]]:
+        return [(path, "") for path in paths]
+
+    outside, secrets = bare(covered.outside), bare(covered.secrets)
+    facts = [
+        ("uncaptured", told(covered.uncaptured, f"{count(len(covered.uncaptured), 'path')}, left alone by a restore")),
+        ("moving", told(bare(covered.moving), "was being written when it was read")),
+        ("outside", told(outside, f"{count(len(outside), 'file')} outside of the folder, never restored")),
+        ("secret?", told(secrets, f"{count(len(secrets), 'file')} that by the name may hold a secret")),
+        ("ignore rules", told(covered.unanswered, "could not be asked")),
+    ]
+    return [(name, value) for name, value in facts if value]
 
 
 def listing(names: Sequence[str], shown: int) -> str:

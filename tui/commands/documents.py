@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from ...store.model import (
     Branch,
+    Covered,
     Diff,
     Discarded,
     Entry,
@@ -92,6 +94,24 @@ def point_document(point: Point) -> Document:
         "complete": point.complete,
         "inferred": point.inferred,
         "uncaptured": point.uncaptured,
+    }
+
+
+def covered_document(covered: Covered) -> Document:
+    """Paths of a checkpoint that are not as all the others."""
+
+    def reasons(paths: Sequence[tuple[str, str]]) -> list[Document]:
+        return [{**path_keys(os.fsencode(path)), "why": why} for path, why in paths]
+
+    def bare(paths: Sequence[str]) -> list[Document]:
+        return [path_keys(os.fsencode(path)) for path in paths]
+
+    return {
+        "uncaptured": reasons(covered.uncaptured),
+        "moving": bare(covered.moving),
+        "outside": bare(covered.outside),
+        "secrets": bare(covered.secrets),
+        "unanswered": reasons(covered.unanswered),
     }
 
 

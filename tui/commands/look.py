@@ -16,6 +16,7 @@ from ..output import Cell, Row, Style, shortened
 from .call import Call, command
 from .documents import (
     branch_document,
+    covered_document,
     diff_document,
     entry_document,
     gone_document,
@@ -125,10 +126,12 @@ def _show_point(call: Call, point: Point, entry: Entry | None, tree: SessionTree
     changes = call.store().changes(point.id)
     if call.json:
         document = {"checkpoint": point_document(point), "entry": entry_document(entry) if entry else None}
-        call.output.document({**document, "changes": diff_document(changes)})
+        covered = covered_document(call.store().covered(point.id))
+        call.output.document({**document, "changes": diff_document(changes), "covered": covered})
         return
     call.say_root()
-    facts = [*_point_facts(point, entry), ("changed since", _earlier(changes.left, tree))]
+    covered = words.covered_facts(call.store().covered(point.id), 5)
+    facts = [*_point_facts(point, entry), *covered, ("changed since", _earlier(changes.left, tree))]
     call.output.table(Row((Cell(name, "dim"),), (Cell(value),), wraps=True) for name, value in facts if value)
     call.output.say("")
     call.output.table(change_row(file) for file in changes.files)
@@ -159,7 +162,6 @@ def _point_facts(point: Point, entry: Entry | None) -> list[tuple[str, str]]:
         ("label", words.one_line(point.label)),
         ("pinned", "yes" if point.pinned else ""),
         ("files", f"{point.files:,}, {kind}{', inferred' if point.inferred else ''}"),
-        ("not captured", words.count(point.uncaptured, "path") if point.uncaptured else ""),
     ]
 
 
