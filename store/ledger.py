@@ -156,7 +156,7 @@ def _confirmed(read: Callable[[int], bytes], seek: Callable[[int], int], mark: M
     start = max(0, mark.end - TAIL)
     seek(start)
     before = read(mark.end - start)
-    last = before[before.rfind(b"\n", 0, -1) + 1 :]
+    last = _last_line(before)
     whole = len(before) == mark.end - start and before.endswith(b"\n")
     return mark if whole and last[:CHAIN] == mark.chain.encode() else None
 
@@ -176,6 +176,10 @@ def _parsed(data: bytes, chain: str) -> tuple[list[Line], str]:
         found.append(Line(sign, ref, "" if oid == NOTHING else oid, sound, number))
         chain = line[:CHAIN].decode("ascii", "replace")
     return found, chain
+
+
+def _last_line(data: bytes) -> bytes:
+    return data[max(data.rfind(b"\n", 0, -1), data.rfind(b"\0")) + 1 :]
 
 
 def _next(chain: bytes, rest: bytes) -> bytes:
@@ -206,8 +210,7 @@ def _append(file: Path, said: list[tuple[bytes, str, str]]) -> None:
         if whole != tail:
             os.ftruncate(descriptor, size - len(tail) + len(whole) if whole else 0)
         if whole:
-            last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
-            lines = _chained(said, last[:CHAIN].decode("ascii", "replace"))
+            lines = _chained(said, _last_line(whole)[:CHAIN].decode("ascii", "replace"))
         else:
             lines = _chained([_first(""), *said], "")
         os.write(descriptor, b"".join(lines))

@@ -150,7 +150,7 @@ class Objects:
             return cast(pygit2.Tree, self.repository[self.repository.TreeBuilder().write()])
         found = self._object(commit)
         if isinstance(found, pygit2.Commit):
-            return found.tree
+            found = self._object(str(found.tree_id))
         if isinstance(found, pygit2.Tree):
             return found
         raise StoreDamaged("an object is not a tree", path=commit, todo="forkpoint verify")
