@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .errors import GitFailed
 from .git.process import call_in, personal_setting
-from .patterns import verdict
+from .patterns import returns_below, speaking, verdict
 
 GIT_FILE = ".gitignore"
 OUR_FILE = ".forkpointignore"
@@ -63,16 +63,41 @@ class Rules:
     def judge(self, path: str, is_folder: bool) -> Source | None:
         """The source that ignores `path`, or None."""
         for source in reversed(self.sources):
-            if source.base.startswith("/"):
-                name = source.base[1:] + path
-            elif path.startswith(source.base):
-                name = path[len(source.base) :]
-            else:
-                continue
-            ignored = verdict(source.text, name, is_folder)
+            name = _called(path, source)
+            ignored = verdict(source.text, name, is_folder) if name else None
             if ignored is not None:
                 return source if ignored else None
         return None
+
+    def returns(self, path: str, is_folder: bool) -> bool:
+        """Whether .forkpointignore brings back this very path, though a folder above it is ignored."""
+        for source in reversed(self.sources):
+            if source.name == OUR_FILE and (name := _called(path, source)):
+                pattern = speaking(source.text, name, is_folder)
+                if pattern is not None:
+                    return not pattern.ignores and not pattern.names
+        return False
+
+    def returns_below(self, folder: str) -> bool:
+        """Whether .forkpointignore brings back something in this ignored folder, so that it is to be walked."""
+        ours = ((source, _called(folder, source)) for source in self.sources if source.name == OUR_FILE)
+        return any(name and returns_below(source.text, name) for source, name in ours)
+
+    def excluded_by_us(self, folder: str) -> bool:
+        """Whether it was .forkpointignore that ignores a folder, or the first one above it that is ignored."""
+        parts = folder.rstrip("/").split("/")
+        for count in range(1, len(parts) + 1):
+            source = self.judge("/".join(parts[:count]), True)
+            if source is not None:
+                return source.name == OUR_FILE
+        return False
+
+
+def _called(path: str, source: Source) -> str:
+    """How a path is called where a source stands; "" when it speaks of other folders."""
+    if source.base.startswith("/"):
+        return source.base[1:] + path
+    return path[len(source.base) :] if path.startswith(source.base) else ""
 
 
 class RuleBook:
@@ -87,8 +112,7 @@ class RuleBook:
     def ignores(self, path: str, is_folder: bool = False) -> bool:
         """Whether `path`, or a folder above it, was ignored."""
         parent = path.rpartition("/")[0]
-        rules, excluded = self._in_folder(parent + "/" if parent else "")
-        return excluded or rules.ignore(path, is_folder)
+        return _ignored(*self._in_folder(parent + "/" if parent else ""), path, is_folder)
 
     def _in_folder(self, folder: str) -> tuple[Rules, bool]:
         steps: list[str] = []
@@ -99,11 +123,16 @@ class RuleBook:
             self._at[folder] = (Rules(tuple(self._by_base.get("", ()))), False)
         for step in reversed(steps):
             rules, excluded = self._at[folder]
-            excluded = excluded or rules.ignore(step.rstrip("/"), True)
+            excluded = _ignored(rules, excluded, step.rstrip("/"), True)
             own = self._by_base.get(step, ())
             self._at[step] = (rules.extended(own) if own else rules, excluded)
             folder = step
         return self._at[folder]
+
+
+def _ignored(rules: Rules, excluded: bool, path: str, is_folder: bool) -> bool:
+    """Whether a path is ignored, in a folder that is (excluded) or is not."""
+    return not rules.returns(path, is_folder) if excluded else rules.ignore(path, is_folder)
 
 
 class Repository:

@@ -45,20 +45,56 @@ def verdict(text: str, path: str, is_folder: bool) -> bool | None:
 
     `path` is relative to the folder that the text stands in. What a pattern says of a folder is not asked for here.
     """
+    pattern = speaking(text, path, is_folder)
+    return None if pattern is None else pattern.ignores
+
+
+def speaking(text: str, path: str, is_folder: bool) -> Pattern | None:
+    """The last pattern that speaks of exactly this path."""
     whole = os.fsencode(path)
     name = whole[whole.rfind(b"/") + 1 :]
     for pattern in compiled(text):
         if (is_folder or not pattern.folders_only) and pattern.regex.fullmatch(name if pattern.names else whole):
-            return pattern.ignores
+            return pattern
     return None
+
+
+def returns_below(text: str, folder: str) -> bool:
+    """Whether a pattern brings back something inside of this very folder: "!build/keep.txt" does in "build".
+
+    One that speaks of names anywhere does not: every ignored folder would have to be walked for it.
+    """
+    parts = os.fsencode(folder).split(b"/")
+    return any(_leads(pattern, parts) for pattern in _returning(text))
+
+
+def _leads(pattern: tuple[bytes, ...], folder: list[bytes]) -> bool:
+    for part, name in zip(pattern, folder, strict=False):
+        if part == b"**":
+            return True
+        if not re.compile(_expression(part, across=False), re.DOTALL).fullmatch(name):
+            return False
+    return len(pattern) > len(folder)
+
+
+@lru_cache(maxsize=256)
+def _returning(text: str) -> tuple[tuple[bytes, ...], ...]:
+    """The patterns that bring paths back, in their parts; those that begin anywhere are left out."""
+    lines = (_trimmed(line) for line in _lines(text) if line.startswith(b"!"))
+    paths = (line[1:].removesuffix(b"/") for line in lines)
+    found = (tuple(path.removeprefix(b"/").split(b"/")) for path in paths if b"/" in path)
+    return tuple(parts for parts in found if parts[0] != b"**")
 
 
 @lru_cache(maxsize=4096)
 def compiled(text: str) -> tuple[Pattern, ...]:
     """The patterns of a text, the last one first."""
+    return tuple(_pattern(_trimmed(line)) for line in reversed(_lines(text)) if line and not line.startswith(b"#"))
+
+
+def _lines(text: str) -> list[bytes]:
     data = os.fsencode(text).removeprefix(b"\xef\xbb\xbf")
-    lines = (line.removesuffix(b"\r") for line in data.split(b"\n"))
-    return tuple(_pattern(_trimmed(line)) for line in reversed([*lines]) if line and not line.startswith(b"#"))
+    return [line.removesuffix(b"\r") for line in data.split(b"\n")]
 
 
 def _trimmed(line: bytes) -> bytes:

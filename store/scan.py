@@ -435,15 +435,22 @@ class _Judge:
         return False
 
     def _decide(self, name: str, is_folder: bool) -> bool:
-        """True: a pattern ignores it, but it is tracked or named. A name that is ignored is noted in `out`."""
+        """True: a pattern ignores it, but not all below it, or it is tracked or named. If ignored it goes to `out`."""
         place = self._place
         path = place.path + name
-        source = None if place.excluded else place.rules.judge(path, is_folder)
-        if source is None and not place.excluded:
-            return False
+        if place.excluded:
+            if place.rules.returns(path, is_folder):
+                return False
+            ours = place.rules.excluded_by_us(place.path)
+        else:
+            source = place.rules.judge(path, is_folder)
+            if source is None:
+                return False
+            ours = source.name == OUR_FILE
         if (f"{name}/" if is_folder else name) in self._named:
             return True
-        ours = source is not None and source.name == OUR_FILE
+        if is_folder and place.rules.returns_below(path):
+            return True
         if not ours and place.repository is not None and place.repository.tracks(path, self._root, is_folder):
             return True
         self.out.append(f"{name}/" if is_folder else name)
