@@ -105,14 +105,15 @@ def look(root: str, home: Path, place: Place | None) -> Scan:
 
 
 def _index_of(place: Place) -> Index:
-    """The root's stat index; a lost one still knows what agents named."""
+    """The root's stat index; a lost one still knows what agents named, and the time of the newest checkpoint."""
     index = statindex.load(place.index_file)
     if index.tree:
         return index
     from .recalling import recalled  # the index of a root is lost seldom
 
-    inside, outside = recalled(place)
-    return index._replace(named=named.joined({}, inside), outside=dict.fromkeys(outside))
+    known = recalled(place)
+    inside, newest = named.joined({}, known.inside), max(index.time, known.newest)
+    return index._replace(named=inside, outside=dict.fromkeys(known.outside), time=newest)
 
 
 def _with_outside(found: Scan, files: Files, allowed: Limits, sink: Sink | None, temporary: str | None) -> Scan:

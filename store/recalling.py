@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import points
 from .errors import ForkpointError
@@ -16,17 +16,30 @@ NEWEST = 50
 """So many of the workspace's checkpoints are asked; each holds all that was named before it."""
 
 
-def recalled(place: Place) -> tuple[list[str], list[str]]:
-    """(paths in the root, absolute paths outside of it) that agents' edit tools named; empty when none can be read."""
+class Recalled(NamedTuple):
+    """What a lost stat index knew."""
+
+    inside: list[str]
+    """Paths in the root that agents' edit tools named …"""
+    outside: list[str]
+    """… and absolute ones outside of it."""
+    newest: int
+    """Time of the root's newest checkpoint."""
+
+
+def recalled(place: Place) -> Recalled:
+    """What can be read back; nothing when no checkpoint can be read."""
     inside: dict[str, None] = {}
     outside: dict[str, None] = {}
+    newest = 0
     with suppress(ForkpointError, OSError, ValueError):
         for record, named in reversed(_newest(place)):
             plain: dict[str, Any] = json.loads(record)
             if plain.get("root") == place.root.id:
                 inside |= dict.fromkeys(map(os.fsdecode, points.decode_paths(named)))
                 outside |= dict.fromkeys(plain.get("outside", ()))
-    return list(inside), list(outside)
+                newest = max(newest, int(plain.get("time", 0)))
+    return Recalled(list(inside), list(outside), newest)
 
 
 def _newest(place: Place) -> list[tuple[bytes, bytes]]:

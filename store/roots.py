@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .durable import sync_folder, sync_tree, write_atomic
-from .errors import Refused, StoreDamaged, StoreUnwritable, UnsafePlace
+from .errors import Busy, NoWorkspace, Refused, StoreDamaged, StoreUnwritable, UnsafePlace
 from .git import process
 from .home import make_folder, settings
 from .locks import held
+from .text import path_text
+from .waiting import note
 
 UNFINISHED = ".new"
 """How the name of a workspace ends that is being made."""
@@ -103,12 +105,14 @@ def choose(folder: str, home: Path) -> str:
 
     A home folder that is a git work tree (people keep their settings so) makes none of the projects below it its own.
     """
-    known = {place.root.path for place in places(home)}
+    known = places(home)
+    paths = {place.root.path for place in known}
+    inodes = {(place.root.device, place.root.inode) for place in known}
     never = (os.path.realpath(os.path.expanduser("~")), os.sep)
     work_tree = ""
     at = folder
     while True:
-        if at in known:
+        if at in paths or (_inode_of(at) in inodes and find(at, home) is not None):
             return at
         if not work_tree and at not in never and os.path.lexists(os.path.join(at, ".git")):
             work_tree = at
@@ -174,23 +178,46 @@ def _roots_of(workspace: Path) -> list[Root]:
 
 
 def find(root: str, home: Path) -> Place | None:
-    """The place of a root: by path and inode, else by inode alone where the old path is gone (a moved folder)."""
-    stat = os.stat(root)
-    known = places(home)
-    for place in known:
-        same = (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino)
-        if place.root.path == root and same and not _made_anew(place, stat):
+    """The place of a root: by path and inode, else by inode alone: a folder that was moved, or has two names.
+
+    Two names are those that differ in case on a disk that does not care, and a folder that is mounted twice. Raises
+    NoWorkspace when the folder is not there any more.
+    """
+    found = _stat_of(root)
+    mine = [place for place in places(home) if (place.root.device, place.root.inode) == (found.st_dev, found.st_ino)]
+    for place in mine:
+        if place.root.path == root and not _made_anew(place, found):
             return place
-    for place in known:
-        same = (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino)
-        if same and not os.path.exists(place.root.path) and place.root.birth == birth_of(root):
-            return _moved(place, root)
+    for place in mine:
+        if place.root.path != root and _born_alike(place.root, root):
+            there = _inode_of(place.root.path) == (found.st_dev, found.st_ino)
+            return place if there else _moved(place, root)
     return None
+
+
+def _stat_of(root: str) -> os.stat_result:
+    try:
+        return os.stat(root)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NoWorkspace("the folder is not there any more", path=root, todo="name another one: -C") from None
+
+
+def _inode_of(folder: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _born_alike(root: Root, folder: str) -> bool:
+    """Whether a folder with the root's inode was made when the root was; what the system does not tell counts as so."""
+    return not root.birth or birth_of(folder) in ("", root.birth)
 
 
 def replaced(root: str, home: Path) -> Place | None:
     """The place of a root that had this path but another inode: deleted and cloned anew."""
-    stat = os.stat(root)
+    stat = _stat_of(root)
     for place in places(home):
         other = (place.root.device, place.root.inode) != (stat.st_dev, stat.st_ino)
         if place.root.path == root and (other or _made_anew(place, stat)):
@@ -214,9 +241,12 @@ def _made_anew(place: Place, stat: os.stat_result) -> bool:
 
 
 def _moved(place: Place, root: str) -> Place:
-    moved = Place(place.home, place.workspace, place.root._replace(path=root))
-    others = [item for item in _roots_of(place.workspace) if item.id != place.root.id]
-    _write(place.workspace, [*others, moved.root])
+    """The place of a folder that was moved: written down where that is possible, and told."""
+    moved = place._replace(root=place.root._replace(path=root))
+    with suppress(StoreUnwritable, Busy, OSError), held(place.home / "lock", who="a moved folder", wait=1.0):
+        known = _roots_of(place.workspace)
+        _write(place.workspace, [moved.root if item.id == moved.root.id else item for item in known])
+        note(f"{path_text(root)} was {path_text(place.root.path)} before: its record goes on here")
     return moved
 
 

@@ -1,4 +1,4 @@
-"""Who is told for whom a command waits: the engine knows no screen."""
+"""Who is told what a command does beside its answer: for whom it waits, what it found. The engine knows no screen."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Tell = Callable[[str], None]
-"""Gets for whom this command waits, again and again; "" when it goes on."""
+"""Gets one line of clean text."""
 
-_told: ContextVar[Tell | None] = ContextVar("told", default=None)
+_waits: ContextVar[Tell | None] = ContextVar("waits", default=None)
+_notes: ContextVar[Tell | None] = ContextVar("notes", default=None)
 
 
 @contextmanager
-def telling(tell: Tell | None) -> Generator[None]:
-    """Lets whoever waits in this block, in this thread, tell for whom; None: nobody."""
-    token = _told.set(tell)
+def telling(waits: Tell | None, notes: Tell | None = None) -> Generator[None]:
+    """Says who is told in this block, in this thread; None: nobody.
+
+    `waits` gets for whom the command waits, again and again, and "" when it goes on; `notes` what is worth knowing.
+    """
+    before = _waits.set(waits), _notes.set(notes)
     try:
         yield
     finally:
-        _told.reset(token)
+        _waits.reset(before[0])
+        _notes.reset(before[1])
 
 
 def listener() -> Tell | None:
-    """Who is to be told now."""
-    return _told.get()
+    """Who is told for whom somebody waits."""
+    return _waits.get()
+
+
+def note(text: str) -> None:
+    """Tells what is worth knowing, where anybody listens."""
+    tell = _notes.get()
+    if tell is not None:
+        tell(text)

@@ -1,4 +1,4 @@
-"""Tells on the error output for whom a command waits."""
+"""Tells on the error output what is not a command's answer: for whom it waits, that its folder was moved."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ from ..store.waiting import telling
 @contextmanager
 def told() -> Generator[None]:
     """In this block a command that waits for another one says so."""
-    with telling(_Line().tell if sys.stderr is not None else None):
+    if sys.stderr is None:
         yield
+        return
+    with telling(_Line().tell, _note):
+        yield
+
+
+def _note(text: str) -> None:
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"forkpoint: {text}\n")
+        sys.stderr.flush()
 
 
 class _Line:

@@ -37,14 +37,25 @@ def listed(git_dir: Path) -> Refs:
     top = f"{git_dir}/"
     pending = [f"{top}refs"]
     while pending:
-        with os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-                elif not entry.name.endswith(".lock"):
-                    _read(entry.path, entry.path[len(top) :], own, broken)
+        folder = pending.pop()
+        for entry in _entries(folder, may_go=folder != f"{top}refs"):
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif not entry.name.endswith(".lock"):
+                _read(entry.path, entry.path[len(top) :], own, broken)
     found, unreadable = _packed(git_dir)
     return Refs(found | own, (*unreadable, *broken))
+
+
+def _entries(folder: str, *, may_go: bool) -> list[os.DirEntry[str]]:
+    """What stands in a folder; nothing once git took it away with the last ref in it."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        if may_go:
+            return []
+        raise
 
 
 def _read(file: str, ref: str, own: dict[str, str], broken: list[str]) -> None:
