@@ -30,6 +30,8 @@ from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
 from .statindex import FileInfo, Folder, Index, packed_files, packed_listing
 
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+OPEN_LEVELS = 32
+"""So many folders of the way down are open at a time."""
 SPARE = ".forkpoint-"
 """How the names begin that a restore uses beside the paths it changes."""
 
@@ -190,26 +192,39 @@ class _Walk:
         return frozenset(found)
 
     def _descend(self, top: int, place: _Place) -> None:
-        """Depth first, with one open descriptor a level."""
-        stack = [(top, self._list(top, place))]
+        """Depth first. Only the deepest folders on the way stay open: there are few descriptors and deep trees."""
+        stack = [_Level(top, self._list(top, place))]
         while stack:
-            descriptor, below = stack[-1]
-            if not below:
-                os.close(descriptor)
-                stack.pop()
+            level = stack[-1]
+            if level.below:
+                self._go_down(stack, level.below.pop())
                 continue
-            inner = below.pop()
-            name = inner.path[:-1].rpartition("/")[2]
-            try:
-                opened = os.open(name, OPEN_FOLDER, dir_fd=descriptor)
-            except OSError as error:
-                self._keep_unread(inner.path, why(error))
-                continue
-            try:
-                stack.append((opened, self._list(opened, inner)))
-            except OSError as error:
-                os.close(opened)
-                self._keep_unread(inner.path, why(error))
+            stack.pop()
+            if stack and not stack[-1].reopened(level.descriptor):
+                self._give_up(stack)
+            os.close(level.descriptor)
+
+    def _go_down(self, stack: list[_Level], inner: _Place) -> None:
+        name = inner.path[:-1].rpartition("/")[2]
+        try:
+            opened = os.open(name, OPEN_FOLDER, dir_fd=stack[-1].descriptor)
+        except OSError as error:
+            self._keep_unread(inner.path, why(error))
+            return
+        try:
+            stack.append(_Level(opened, self._list(opened, inner)))
+        except OSError as error:
+            os.close(opened)
+            self._keep_unread(inner.path, why(error))
+        if len(stack) > OPEN_LEVELS:
+            stack[-1 - OPEN_LEVELS].shut()
+
+    def _give_up(self, stack: list[_Level]) -> None:
+        """The way back is another one: what was not walked yet is not known."""
+        for level in stack:
+            for inner in level.below:
+                self._keep_unread(inner.path, "moved while it was read")
+        stack.clear()
 
     def _keep_unread(self, path: str, reason: str) -> None:
         """A folder that cannot be read is uncaptured, with all below it: nothing is said of its files (rule 7)."""
@@ -383,6 +398,37 @@ class _Walk:
             self.sources += own
             rules = rules.extended(own)
         return place._replace(rules=rules, repository=repository)
+
+
+class _Level:
+    """A folder on the way down, and what is still to be walked in it."""
+
+    def __init__(self, descriptor: int, below: list[_Place]) -> None:
+        self.descriptor = descriptor
+        self.below = below
+        self._was: tuple[int, int] | None = None
+
+    def shut(self) -> None:
+        """Closes the folder until the walk comes back."""
+        if self._was is None:
+            found = os.fstat(self.descriptor)
+            self._was = (found.st_dev, found.st_ino)
+            os.close(self.descriptor)
+
+    def reopened(self, inner: int) -> bool:
+        """Opens the folder again, from one in it; False when that leads elsewhere by now."""
+        if self._was is None:
+            return True
+        try:
+            self.descriptor = os.open("..", OPEN_FOLDER, dir_fd=inner)
+        except OSError:
+            return False
+        found = os.fstat(self.descriptor)
+        if (found.st_dev, found.st_ino) != self._was:
+            os.close(self.descriptor)
+            return False
+        self._was = None
+        return True
 
 
 class _Judge:

@@ -17,6 +17,7 @@ SETTINGS = (
     "core.fsync=all",
     "core.attributesFile=/dev/null",
     "core.sharedRepository=0600",
+    "core.maxTreeDepth=10000",
     "fastimport.unpackLimit=1",
     "gc.auto=0",
     "maintenance.auto=false",
