@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from . import operations
+from . import named, operations
 from .catalog import Row
 from .errors import StoreDamaged
 from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
+from .ignore import RuleBook
 from .operations import Record
 from .points import Checkpoint
+from .restore.paths import parents
 from .restore.scope import Author, Transition
 
 FAMILY = "family"
@@ -20,6 +22,8 @@ FAMILY = "family"
 
 _compared: dict[tuple[str, ...], Nodes] = {}
 """Differences of two stored checkpoints, by the ids of their parts: they never change."""
+_books: dict[tuple[str, str], tuple[RuleBook, named.Named]] = {}
+"""Ignore rules and named paths of stored checkpoints, by the ids of their blobs."""
 
 
 def of_root(
@@ -29,7 +33,8 @@ def of_root(
 
     A change that was found between the pair of checkpoints around a call is that call's step, whatever else took a
     checkpoint meanwhile. While another session had a call open too, only what a call's own input names is. Everything
-    that was found between calls is somebody else's, or unsure.
+    that was found between calls is somebody else's, or unsure. So is what merely came into sight or went out of it,
+    since ignore rules changed: nobody knows since when it had been there.
     """
     stored = _readable(
         objects, [row.stored for row in rows if row.stored.checkpoint.root == root and row.stored.checkpoint.complete]
@@ -45,7 +50,9 @@ def of_root(
         if previous is None:
             found.append(Transition(checkpoint.id, checkpoint.time, "base", checkpoint.session, {}, frozenset()))
         else:
-            found += _transitions(checkpoint, _since(objects, previous, item, overlay), during, frozenset(family))
+            changes = _since(objects, previous, item, overlay)
+            unseen = _unseen(objects, previous, item, changes)
+            found += _transitions(checkpoint, changes, unseen, during, frozenset(family))
         previous, overlay = item, {}
     for act in moved:
         _restored(act, found)
@@ -102,6 +109,42 @@ def _since(objects: Objects, previous: Stored, item: Stored, overlay: Nodes) -> 
     return changes
 
 
+def _unseen(objects: Objects, previous: Stored, item: Stored, changes: Nodes) -> Nodes:
+    """Those of the changes of which one checkpoint could not speak: it would not hold the path if it had been there."""
+    found: Nodes = {}
+    blind: dict[bool, Callable[[bytes, bool], bool]] = {}
+    for path, pair in changes.items():
+        if pair[0] is not None and pair[1] is not None:
+            continue
+        came = pair[0] is None
+        if came not in blind:
+            blind[came] = _blind(objects, previous if came else item)
+        if blind[came](path, any(node is not None and node.kind == "folder" for node in pair)):
+            found[path] = pair
+    return found
+
+
+def _blind(objects: Objects, stored: Stored) -> Callable[[bytes, bool], bool]:
+    """Which paths a checkpoint leaves out (is it a folder?): ignored or not captured; all when that cannot be read."""
+    key = (stored.rules, stored.named)
+    try:
+        if key not in _books:
+            kept = named.joined({}, map(os.fsdecode, objects.named(stored)))
+            _books[key] = RuleBook(objects.sources(stored)), kept
+    except StoreDamaged:
+        return lambda path, is_folder: True
+    book, kept = _books[key]
+    uncaptured = stored.checkpoint.uncaptured
+
+    def leaves_out(path: bytes, is_folder: bool) -> bool:
+        text = os.fsdecode(path)
+        if uncaptured and any(os.fsdecode(place) in uncaptured for place in (path, *parents(path))):
+            return True
+        return not named.holds(kept, text, is_folder) and book.ignores(text, is_folder)
+
+    return leaves_out
+
+
 def _readable(objects: Objects, stored: Sequence[Stored]) -> list[Stored]:
     """The checkpoints whose files can be read: a damaged one says nothing, and keeps nobody from going back."""
     found: list[Stored] = []
@@ -127,20 +170,22 @@ def _difference(objects: Objects, previous: Stored, item: Stored) -> Nodes | Non
 
 
 def _transitions(
-    checkpoint: Checkpoint, changes: Nodes, during: Sequence[Checkpoint], family: frozenset[str]
+    checkpoint: Checkpoint, changes: Nodes, unseen: Nodes, during: Sequence[Checkpoint], family: frozenset[str]
 ) -> list[Transition]:
     """Whose the changes up to a checkpoint are, given the calls that were open since the one before it."""
+    found = [_one(checkpoint, "outside", checkpoint.session, unseen)] if unseen else []
+    changes = {path: pair for path, pair in changes.items() if path not in unseen}
     calls = during if checkpoint in during or not _ends_call(checkpoint) else [*during, checkpoint]
     sessions = {FAMILY if session in family else session for call in calls for session in (call.session, *call.shared)}
     if during and len(sessions) == 1:
-        return [_one(checkpoint, "step", calls[-1].session, changes)]
+        return [*found, _one(checkpoint, "step", calls[-1].session, changes)]
     # Without the checkpoint before the call, or with another session's call open, only a call's own word counts.
     owners = _owners(checkpoint, calls)
     shares: dict[str, Nodes] = {}
     for path, pair in changes.items():
         shares.setdefault(owners.get(path, ""), {})[path] = pair
     others = shares.pop("", {})
-    found = [_one(checkpoint, "outside", checkpoint.session, others)] if others else []
+    found += [_one(checkpoint, "outside", checkpoint.session, others)] if others else []
     return found + [_one(checkpoint, "step", session, own) for session, own in shares.items()]
 
 

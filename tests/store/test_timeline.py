@@ -92,3 +92,22 @@ def test_a_call_alone_is_sure_again_after_the_other_session_ended(agent: Recorde
     agent.runs("make", lambda root: make(root, {"a.txt": "two\n"}))
     found = back_to_the_prompt(agent)
     assert (paths(found.restored), paths(found.kept)) == ([b"a.txt"], [b"b.txt"])
+
+
+def test_a_file_that_a_call_merely_brings_into_sight_was_not_made_by_it(agent: Recorded) -> None:
+    make(agent.project, {".gitignore": "*.env\n", "secret.env": "mine\n"})
+    agent.asked("Tidy up")
+    agent.runs("rm .gitignore", lambda root: (root / ".gitignore").unlink())
+    found = back_to_the_prompt(agent)
+    assert b"secret.env" not in paths(found.restored)
+    assert paths(found.kept) == [b"secret.env"]
+
+
+def test_a_file_that_a_call_merely_puts_out_of_sight_was_not_changed_by_it(agent: Recorded) -> None:
+    make(agent.project, {"a.txt": "mine\n"})
+    agent.asked("Tidy up")
+    agent.runs("echo a.txt >.gitignore", lambda root: make(root, {".gitignore": "a.txt\n"}))
+    (agent.project / ".gitignore").unlink()
+    agent.asked("Go on")
+    found = back_to_the_prompt(agent)
+    assert (paths(found.restored), paths(found.kept), paths(found.conflicts)) == ([], [b"a.txt"], [])
