@@ -20,6 +20,8 @@ from .patterns import returns_below, speaking, verdict
 
 GIT_FILE = ".gitignore"
 OUR_FILE = ".forkpointignore"
+NESTED = "nested"
+"""Name of a source without patterns, which tells that a repository of its own begins in its folder."""
 SETTING = "core.excludesFile"
 DAMAGED = (0, 0, -1)
 """Stands for a project's index that could not be read: never that of one that could."""
@@ -37,7 +39,7 @@ class Source(NamedTuple):
     base: str
     """The folder that its patterns are relative to: "" or "a/b/"; "/a/b/" for one above, which calls the root a/b."""
     name: str
-    """.gitignore, .forkpointignore, exclude, or global."""
+    """.gitignore, .forkpointignore, exclude, global, or nested."""
     text: str
 
 
@@ -55,6 +57,10 @@ class Rules:
         ours = [source for source in (*self.sources, *more) if source.name == OUR_FILE]
         others = [source for source in (*self.sources, *more) if source.name != OUR_FILE]
         return Rules((*others, *ours))
+
+    def restarted(self, more: Iterable[Source]) -> Rules:
+        """The rules in a nested repository: git's begin anew there, what is said to forkpoint alone goes on."""
+        return Rules(tuple(source for source in self.sources if source.name == OUR_FILE)).extended(more)
 
     def ignore(self, path: str, is_folder: bool) -> bool:
         """Whether the last pattern that speaks of `path` ignores it; its parents are not asked."""
@@ -125,7 +131,8 @@ class RuleBook:
             rules, excluded = self._at[folder]
             excluded = _ignored(rules, excluded, step.rstrip("/"), True)
             own = self._by_base.get(step, ())
-            self._at[step] = (rules.extended(own) if own else rules, excluded)
+            nested = any(source.name == NESTED for source in own)
+            self._at[step] = ((rules.restarted if nested else rules.extended)(own) if own else rules, excluded)
             folder = step
         return self._at[folder]
 

@@ -15,6 +15,7 @@ from .errors import Refused
 from .ignore import (
     DAMAGED,
     GIT_FILE,
+    NESTED,
     OUR_FILE,
     Repository,
     Rules,
@@ -387,8 +388,9 @@ class _Walk:
             repository = Repository(os.path.join(self.root, place.path[:-1]), place.path, self.unanswered)
             self.repositories.append(repository)
             self.stamps[place.path] = repository.stamp
-            rules = Rules(tuple(repository.excludes(repository.prefix)))
-            self.sources += rules.sources
+            begun = [Source(place.path, NESTED, ""), *repository.excludes(repository.prefix)]
+            self.sources += begun
+            rules = rules.restarted(begun)
         own = [
             Source(place.path, name, text)
             for name in (GIT_FILE, OUR_FILE)

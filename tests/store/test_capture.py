@@ -19,6 +19,7 @@ from forkpoint.store.home import data_folder
 from forkpoint.store.points import Checkpoint
 from forkpoint.store.saving import save as save_root
 from forkpoint.store.states import State
+from forkpoint.store.workspace import Workspace
 
 from ..builders.folders import Link, git, make, repository, seen
 from ..builders.people import as_nobody
@@ -218,6 +219,18 @@ def test_files_of_nested_repositories_are_kept_but_never_their_git(root: Path) -
     make(root, {"module/.git": "gitdir: ../.git/modules/module\n", "module/file": "3"})
     kept = set(state_of(root, save(root).id))
     assert kept == {b"top", b"inner/in", b"inner/.gitignore", b"module/file"}
+
+
+def test_in_a_nested_repository_git_s_rules_begin_anew_and_ours_go_on(root: Path) -> None:
+    repository(root, {"top": "1", ".gitignore": "*.log\n", ".forkpointignore": "*.tmp\n"})
+    repository(root / "inner", {"in": "2"})
+    first = save(root).id
+    make(root, {"x.log": "ignored", "inner/x.log": "not here", "inner/x.tmp": "never"})
+    assert set(state_of(root, save(root).id)) - set(state_of(root, first)) == {b"inner/x.log"}
+    then = Workspace(root, None).side(first)
+    assert then.ignores(b"x.log")
+    assert not then.ignores(b"inner/x.log")
+    assert then.ignores(b"inner/x.tmp")
 
 
 def test_bytes_on_disk_win_over_attributes_and_filters(root: Path) -> None:
