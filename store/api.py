@@ -12,7 +12,8 @@ Opening writes nothing. Every method may be called from any thread; those that r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,12 +27,14 @@ from . import (
     operations,
     rebuilding,
     recovering,
+    repacking,
     restoring,
     saving,
     sides,
     status,
     tree,
     undoing,
+    usage,
     verifying,
 )
 from .deleting import Deletion
@@ -57,14 +60,16 @@ from .naming import clock
 from .operations import Record
 from .rebuilding import RebuildPlan
 from .resolve import FILES, Resolved, quick, resolve
+from .repacking import Repacked
 from .restoring import RestorePlan
 from .saving import Saved
 from .sides import Side
 from .status import Status
 from .undoing import UndoPlan
 from .workspace import Workspace
+from .usage import Usage
 
-__all__ = ["Deletion", "ForkPlan", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
+__all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan", "Usage"]
 
 
 class Store:
@@ -116,7 +121,7 @@ class Store:
 
         Transcripts that grew are read into the store first, once anything is recorded here.
         """
-        with self._workspace.lock:
+        with self._working():
             self._workspace.keep_transcripts()
             built = self._workspace.tree(session)
             problems = (Problem(what) for what in self._workspace.content().problems)
@@ -202,7 +207,7 @@ class Store:
 
     def restore(self, plan: RestorePlan, *, live: bool = False) -> RestoreResult:
         """Carries out exactly what was planned; refuses during an agent's open call unless `live`."""
-        with self._workspace.lock:
+        with self._working():
             return restoring.carry_out(self._workspace, plan, live)
 
     def plan_fork(self, target: str, *, name: str = "") -> ForkPlan:
@@ -212,7 +217,7 @@ class Store:
 
     def fork(self, plan: ForkPlan) -> ForkResult:
         """Writes the branch's session file by its agent's own rules and records the operation."""
-        with self._workspace.lock:
+        with self._working():
             return forking.carry_out(self._workspace, plan)
 
     def plan_undo(self) -> UndoPlan:
@@ -222,7 +227,7 @@ class Store:
 
     def undo(self, plan: UndoPlan, *, live: bool = False) -> RestoreResult:
         """Takes an act back."""
-        with self._workspace.lock:
+        with self._working():
             return undoing.carry_out(self._workspace, plan, live)
 
     def plan_redo(self) -> UndoPlan:
@@ -232,7 +237,7 @@ class Store:
 
     def redo(self, plan: UndoPlan, *, live: bool = False) -> RestoreResult:
         """Does an undone act again."""
-        with self._workspace.lock:
+        with self._working():
             return undoing.carry_out(self._workspace, plan, live)
 
     def operations(self) -> list[Operation]:
@@ -250,7 +255,7 @@ class Store:
 
         `anyway`: the person named these points. Raises UnknownId, and Refused for what something needs.
         """
-        with self._workspace.lock:
+        with self._working():
             return deleting.delete(self._workspace, points, kind=kind, summary=summary, anyway=anyway)
 
     def label(self, point: str, text: str) -> Operation:
@@ -296,10 +301,31 @@ class Store:
             return recovering.recover(self._workspace, back)
 
     def token(self) -> str:
+    def repack(self) -> Repacked:
+        """Makes the store small: packs and refs together, and frees what was deleted. Raises Busy when one is at it.
+
+        Whoever works on a store starts that by itself when it is due, in a process apart.
+        """
+        return repacking.repack(self._workspace.need_place())
+
+    def usage(self) -> Usage:
+        """What holds most of the store: paths, points and sessions."""
+        with self._workspace.lock:
+            return usage.usage(self._workspace)
+
         """A cheap value that changes when a checkpoint, an operation or lines of a transcript came."""
         return self._workspace.token()
 
     def _module_of(self, entry: Entry) -> agents.Agent:
+    @contextmanager
+    def _working(self) -> Generator[None]:
+        """What may leave a pack behind."""
+        with self._workspace.lock:
+            yield
+            place = self._workspace.place
+        if place is not None:
+            repacking.start_apart(place)
+
         infos = self._workspace.known_sessions()
         found = next((info for info in infos if entry.session in info.ids), None)
         if found is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from . import capture, roots
+from . import capture, repacking, roots
 from .capture import Wanted
 from .errors import NoWorkspace
 from .home import data_folder
@@ -65,5 +65,6 @@ def save(
     taken = capture.take(
         place, Wanted(draft, agreed=agreed), progress=(lambda done: progress(done, 0)) if progress else None
     )
+    repacking.start_apart(place)
     unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
     return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())), tuple(unanswered))

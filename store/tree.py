@@ -147,9 +147,9 @@ def let_go(acts: Iterable[Record], rows: Iterable[Row]) -> frozenset[str]:
     return frozenset(gone - {row.stored.checkpoint.session for row in rows})
 
 
-def bare(rows: Iterable[Row]) -> list[Point]:
+def bare(rows: Iterable[Row], held: Marks | None = None) -> list[Point]:
     """Checkpoints as points of no tree."""
-    return [_point(row, None, {}, Marks({}, frozenset())) for row in rows]
+    return [_point(row, None, {}, held or Marks({}, frozenset())) for row in rows]
 
 
 def _plain_name(checkpoint: Checkpoint) -> str:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from forkpoint.store import repacking
 
 FOREIGN = ("GIT_", "XDG_", "TEXTUAL", "CLAUDE", "ANTHROPIC_", "FORKPOINT_", "LC_", "PYTHON")
 """Beginnings of the names of variables that change what the tested programs do."""
@@ -51,6 +52,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     monkeypatch.setenv("FORKPOINT_LEAST_FREE", "0")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    # No process of a test outlives it: what starts one for real is tested for itself.
+    monkeypatch.setattr(repacking, "start_apart", lambda place: None)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("TZ", "UTC")

@@ -43,6 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "rebuild": "health",
         "doctor": "health",
         "recover": "health",
+        "usage": "usage",
     },
     "Try": {
         "demo": "opening",
