@@ -5,6 +5,10 @@ Exit codes are those of design.md section 6: 1 failed or done in part, 2 wrong u
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+
 
 class ForkpointError(Exception):
     """Something that the person can be told in one line."""
@@ -59,6 +63,10 @@ class StoreUnwritable(ForkpointError):
     """The store cannot be written: disk full, permissions, a limit."""
 
 
+class Interrupted(ForkpointError):
+    """A restore stopped in the middle: its journal tells how far it got, and `recover` settles it."""
+
+
 class StoreDamaged(ForkpointError):
     """Something that the store holds is missing or not what it says it is."""
 
@@ -69,3 +77,15 @@ class GitMissing(ForkpointError):
 
 class GitFailed(ForkpointError):
     """A git call of ours failed."""
+
+
+@contextmanager
+def storing(at: str | os.PathLike[str]) -> Generator[None]:
+    """Tells what the system refuses in this block as a store that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        where = os.fsdecode(error.filename or at)
+        raise StoreUnwritable(
+            "the store cannot be written", path=where, todo=f"{error.strerror}: forkpoint doctor"
+        ) from None

@@ -10,7 +10,7 @@ from typing import Any
 from . import agents, operations
 from .agents.base import Fork
 from .durable import beside, give_name, sync_folder, write_all
-from .errors import Refused
+from .errors import Refused, storing
 from .goal import Goal
 from .home import make_folder
 from .model import ForkResult, Target
@@ -126,21 +126,22 @@ def refuse_continued(record: Record) -> None:
 
 
 def to_trash(place: Place, record: Record) -> None:
-    """Moves an untouched fork's file to the trash. Raises Refused when the agent has gone on with it."""
+    """Moves an untouched fork's file to the trash. Raises StoreUnwritable; Refused when the agent has gone on."""
     file = str(record.fork["file"])
     if not os.path.lexists(file):
         return
     refuse_continued(record)
     trash = _trash(place, record)
-    make_folder(trash.parent)
-    with open(file, "rb") as stream, beside(trash.parent) as (temporary, descriptor):
-        write_all(descriptor, stream.read())
-        _take_over_time(descriptor, os.fstat(stream.fileno()))
-        os.fsync(descriptor)
-        os.replace(temporary, trash)
-    sync_folder(trash.parent)
-    os.unlink(file)
-    sync_folder(os.path.dirname(file))
+    with storing(trash):
+        make_folder(trash.parent)
+        with open(file, "rb") as stream, beside(trash.parent) as (temporary, descriptor):
+            write_all(descriptor, stream.read())
+            _take_over_time(descriptor, os.fstat(stream.fileno()))
+            os.fsync(descriptor)
+            os.replace(temporary, trash)
+        sync_folder(trash.parent)
+        os.unlink(file)
+        sync_folder(os.path.dirname(file))
 
 
 def from_trash(place: Place, record: Record) -> None:
@@ -157,13 +158,14 @@ def from_trash(place: Place, record: Record) -> None:
             return
         raise Refused("something stands where the branch's session file was", path=file, todo="move it away first")
     folder = os.path.dirname(file)
-    with open(trash, "rb") as stream, beside(folder) as (temporary, descriptor):
-        write_all(descriptor, stream.read())
-        # Newer than its source, it would be what the agent takes for the session to go on with.
-        _take_over_time(descriptor, os.fstat(stream.fileno()))
-        os.fsync(descriptor)
-        give_name(temporary, file)
-    sync_folder(folder)
+    with storing(file):
+        with open(trash, "rb") as stream, beside(folder) as (temporary, descriptor):
+            write_all(descriptor, stream.read())
+            # Newer than its source, it would be what the agent takes for the session to go on with.
+            _take_over_time(descriptor, os.fstat(stream.fileno()))
+            os.fsync(descriptor)
+            give_name(temporary, file)
+        sync_folder(folder)
 
 
 def _take_over_time(descriptor: int, found: os.stat_result) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from .durable import sync_folder
 from .errors import ForkpointError
 
 
@@ -89,4 +91,6 @@ def make_folder(folder: Path) -> Path:
                 raise
         else:
             folder.chmod(0o700)
+            with suppress(OSError):  # who may not read the folder above cannot sync it either
+                sync_folder(folder.parent)
     return folder

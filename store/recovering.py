@@ -7,49 +7,46 @@ from dataclasses import replace
 
 from . import agents, forking, operations
 from .durable import sweep
-from .errors import Busy, Refused, StoreUnwritable
+from .errors import Interrupted, Refused, storing
 from .finding import Finding
+from .interrupted import interrupted, unfinished
 from .operations import Record
 from .restore import journal
-from .restore.apply import Outcome
+from .restore.apply import Outcome, in_words
 from .restore.recovery import finish_or_roll_back
-from .restoring import locked
+from .restoring import locked, refuse_left
 from .roots import Place
 from .workspace import Workspace
 
-
-def interrupted(place: Place) -> journal.Journal | None:
-    """A restore that was interrupted; None also while one is under way."""
-    if not place.journal_file.exists():
-        return None
-    try:
-        with place.locked("look", 0.0):
-            return journal.pending(place.journal_file)
-    except Busy:
-        return None
-    except StoreUnwritable:
-        # Then no restore can be under way either.
-        return journal.pending(place.journal_file)
+__all__ = ["interrupted", "recover"]
 
 
 def recover(workspace: Workspace, back: bool) -> list[Finding]:
     """Settles an interrupted restore: back to what was, or on to what was asked (rule 3); says what became of it."""
     place = workspace.need_place()
     with locked(place, "recover"):
-        begun = journal.pending(place.journal_file)
+        begun = unfinished(place)
         _sweep(workspace, place)
         if begun is None:
+            with storing(place.journal_file):
+                place.journal_file.unlink(missing_ok=True)
             return [Finding(True, "no restore was interrupted here")]
         objects = workspace.objects()
-        outcome = finish_or_roll_back(begun, objects, finish=not back)
+        try:
+            outcome = finish_or_roll_back(begun, objects, finish=not back)
+        except OSError as error:
+            raise Interrupted(
+                f"the restore could not be settled ({in_words(error)})", path=place.root.path, todo="try again"
+            ) from None
+        refuse_left(outcome)
         left = [Finding(False, f"{os.fsdecode(path)}: {why}", "look at it yourself") for path, why in _left(outcome)]
-        if begun.operation not in {act.id for act in workspace.acts()}:
-            record = _record(place, begun, outcome, back)
-            left += _branch(workspace, place, record, back)
-            record = replace(record, fork={}) if back else record
-            if record.changes or record.fork:
-                operations.append(place, objects, record)
-        journal.close(begun)
+        record = _record(place, begun, outcome, back)
+        left += _branch(workspace, place, record, back)
+        record = replace(record, fork={}) if back else record
+        if record.changes or record.fork:
+            operations.append(place, objects, record)
+        with storing(place.journal_file):
+            journal.close(begun)
     words = "rolled back: as before" if back else "finished: as asked"
     paths = len(outcome.done) + len(_left(outcome))
     return [Finding(True, f"the interrupted restore is {words}, {len(outcome.done)} of {paths} paths"), *left]

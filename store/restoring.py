@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from . import agents, capture, diff, forking, imports, live, operations, outside, timeline, walks
 from .agents.base import Evidence
 from .capture import Wanted
-from .errors import Refused, UsageError
+from .errors import ForkpointError, Interrupted, Refused, UsageError, storing
 from .forking import ForkPlan
 from .git.compare import Nodes, merge
 from .goal import Goal, leaving, moved_on
+from .interrupted import unfinished
 from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
 from .operations import Record
 from .points import Checkpoint
@@ -283,8 +284,7 @@ def change_files(
     place = workspace.need_place()
     with locked(place, record.kind):
         workspace.objects().ref(operations.REF)  # damaged, nothing could be recorded: better now than afterwards
-        if journal.pending(place.journal_file) is not None:
-            raise Refused("a restore was interrupted here", path=workspace.root, todo="forkpoint recover")
+        _refuse_interrupted(place)
         if wanted.changes and not live_too:
             live.refuse_open_call(place)
         check()
@@ -319,15 +319,47 @@ def change_files(
             changes=wanted.changes,
             about=operations.encode(record).decode(),
         )
-        guard = workspace.stored(taken.id)
-        assert guard is not None
-        outcome = apply.carry_out(begun, objects, objects.state(guard))
-        changes: Nodes = dict(outcome.changed)
-        merged = tuple(sorted(os.fsdecode(item.path) for item in wanted.changes if item.content is not None))
-        record = replace(record, changes=operations.changes_of(changes), merged=merged, failed=len(outcome.failed))
-        record = operations.append(place, objects, last(record))
-        journal.close(begun)
+        with _told_as_interrupted(place):
+            guard = workspace.stored(taken.id)
+            assert guard is not None
+            outcome = apply.carry_out(begun, objects, objects.state(guard))
+            refuse_left(outcome)
+            changes: Nodes = dict(outcome.changed)
+            merged = tuple(sorted(os.fsdecode(item.path) for item in wanted.changes if item.content is not None))
+            record = replace(record, changes=operations.changes_of(changes), merged=merged, failed=len(outcome.failed))
+            record = operations.append(place, objects, last(record))
+        with suppress(OSError):  # it is recorded, hence over, whether its journal goes now or later
+            journal.close(begun)
         return record, outcome
+
+
+def _refuse_interrupted(place: Place) -> None:
+    """Raises Refused while an interrupted restore waits to be settled; the journal of one that is over goes."""
+    if unfinished(place) is not None:
+        raise Refused("a restore was interrupted here", path=place.root.path, todo="forkpoint recover")
+    over = journal.pending(place.journal_file)
+    if over is not None:
+        with storing(place.journal_file):
+            journal.close(over)
+
+
+@contextmanager
+def _told_as_interrupted(place: Place) -> Generator[None]:
+    """Files were changed: whatever goes wrong from then on has to say so. Raises Interrupted."""
+    try:
+        yield
+    except (OSError, ForkpointError) as error:
+        why = apply.in_words(error) if isinstance(error, OSError) else str(error)
+        raise Interrupted(
+            f"the restore stopped in the middle ({why})", path=place.root.path, todo="forkpoint recover settles it"
+        ) from error
+
+
+def refuse_left(outcome: apply.Outcome) -> None:
+    """Raises Interrupted where something was left under a spare name: its path is not settled yet."""
+    if outcome.left:
+        why = dict(outcome.failed)[outcome.left[0]]
+        raise Interrupted(f"{os.fsdecode(outcome.left[0])} is half done: {why}", todo="forkpoint recover")
 
 
 def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[bytes, Node]]:

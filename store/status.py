@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import agents, recovering, trouble
+from . import agents, trouble
+from .interrupted import sentence, standing
 from .model import Live, Point
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Status:
     bytes: int
     problems: tuple[str, ...] = ()
     """What is wrong with what is stored, as far as a look at the refs tells."""
+    unsettled: tuple[tuple[bytes, str], ...] = ()
+    """Every path of what was interrupted, and how it stands."""
 
 
 def installed(root: str) -> tuple[str, ...]:
@@ -62,7 +65,6 @@ def status(workspace: Workspace) -> Status:
         )
     cause = cause_of(workspace)
     why = cause or (f"hooks of {', '.join(hooked)}" if hooked else "no agent's hooks are installed: forkpoint install")
-    begun = place is not None and recovering.interrupted(place) is not None
     return Status(
         workspace.root,
         bool(hooked) and not cause,
@@ -70,10 +72,11 @@ def status(workspace: Workspace) -> Status:
         hooked,
         last,
         workspace.live(),
-        "a restore was interrupted: forkpoint recover" if begun else "",
+        sentence(place) if place is not None else "",
         len(rows),
         size_of(place.workspace) if place else 0,
         content.problems,
+        standing(place) if place is not None else (),
     )
 
 

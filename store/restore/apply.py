@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from ..errors import ForkpointError
 from ..states import Node, State
-from .below import GONE, Nearby, Sight, opened_parent, opened_root
+from .below import GONE, Nearby, Sight, look_in, opened_parent, opened_root
 from .build import Blobs, Place, make_durable
 from .change import Change
 from .journal import Journal
+from .paths import spare_name
 from .swap import Changed, Swapper, is_change_of_mode
 
 MOST = 1000
@@ -49,6 +50,8 @@ class Outcome:
     """(path, why): changed since it was shown; left as it is."""
     kept: tuple[tuple[bytes, str], ...] = ()
     """(path, why): folders that hold more than what was captured, and paths that the guard could not store."""
+    left: tuple[bytes, ...] = ()
+    """Failed paths beside which something stands under a spare name: only a recovery can settle those."""
     changed: Mapping[bytes, tuple[Node | None, Node | None]] = field(
         default_factory=dict[bytes, tuple[Node | None, Node | None]]
     )
@@ -206,7 +209,22 @@ class Run:
 
     def outcome(self, done: Sequence[bytes], changed: Mapping[bytes, tuple[Node | None, Node | None]]) -> Outcome:
         """What became of each path."""
-        return Outcome(tuple(sorted(done)), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), changed)
+        left = tuple(sorted(path for path in self.failed if self._is_left_beside(path)))
+        return Outcome(
+            tuple(sorted(done)), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), left, changed
+        )
+
+    def _is_left_beside(self, path: bytes) -> bool:
+        """Whether something stands under one of the path's spare names, or nobody can tell."""
+        try:
+            with opened_parent(self.root, path) as (folder, name):
+                return any(
+                    look_in(folder, beside) is not None
+                    for number in chained(self.journal.changes)[path]
+                    for beside in _spares(Place(folder, name, spare_name(self.journal.token, number)))
+                )
+        except OSError as error:
+            return error.errno not in GONE
 
     def is_named(self, path: bytes) -> bool:
         """Whether something is said of the path already."""
@@ -247,6 +265,10 @@ def in_words(error: OSError) -> str:
     if code in WORDS and text == os.strerror(code):
         return WORDS[code]
     return text[:1].lower() + text[1:]
+
+
+def _spares(place: Place) -> tuple[bytes, ...]:
+    return place.spare, place.new, place.old
 
 
 def _is_opening(change: Change) -> bool:

@@ -107,6 +107,15 @@ def set_mode(descriptor: int, mode: int) -> None:
         os.chmod(f"/proc/self/fd/{descriptor}", mode)
 
 
+def sync_mode(descriptor: int) -> None:
+    """Makes the mode of an open folder durable, where the system lets anybody."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):
+            raise
+
+
 def _discard_folder(place: Place, name: bytes) -> bool:
     try:
         os.rmdir(name, dir_fd=place.folder)
@@ -134,6 +143,7 @@ def _construct(place: Place, change: Change, blobs: Blobs) -> int:
     try:
         if after.kind == "folder":
             set_mode(descriptor, after.mode)
+            sync_mode(descriptor)
             return 0
         return _fill(descriptor, place, change, after, blobs)
     finally:

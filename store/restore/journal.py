@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..durable import sync_folder, write_atomic
-from ..errors import Refused, StoreDamaged
+from ..errors import Refused, StoreDamaged, storing
 from ..states import Node
 from .change import Change
 
@@ -53,13 +53,19 @@ class Journal:
 def begin(
     file: Path, *, operation: str, guard: str, target: str, root: str, changes: Sequence[Change], about: str = ""
 ) -> Journal:
-    """Writes the journal, fsynced. Raises Refused when one is there: that restore has to be recovered first."""
+    """Writes the journal, fsynced. Raises StoreUnwritable; Refused when there is one that has to be recovered first."""
     if file.exists():
         raise Refused("a restore was interrupted here", path=root, todo="forkpoint recover")
     journal = Journal(
         file, operation, guard, target, root, time.time_ns(), secrets.token_hex(8), tuple(changes), about=about
     )
-    write_atomic(file, _encode(journal))
+    with storing(file):
+        try:
+            write_atomic(file, _encode(journal))
+        except OSError:
+            # It may stand there all the same, but nothing was changed.
+            file.unlink(missing_ok=True)
+            raise
     return journal
 
 

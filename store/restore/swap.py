@@ -18,7 +18,7 @@ from contextlib import suppress
 from ..errors import Refused
 from ..states import Node
 from .below import CONTENT, GONE, Nearby, look_in, node_of, open_folder
-from .build import Blobs, Place, build, complete, discard, make_durable, set_mode
+from .build import Blobs, Place, build, complete, discard, make_durable, set_mode, sync_mode
 from .change import Change
 from .paths import refused, spare_name
 from .rename import CannotExchange, exchange, move
@@ -228,6 +228,7 @@ def _change_folder_mode(place: Place, before: Node, after: Node) -> None:
     descriptor = open_folder(place.name, place.folder)
     try:
         set_mode(descriptor, after.mode)
+        sync_mode(descriptor)
     finally:
         os.close(descriptor)
 
