@@ -80,7 +80,7 @@ class Reader:
                 read = self._large if before.st_size > IN_MEMORY else self._small
                 oid = read(opened, before, old, last)
                 if oid is not None:
-                    if last and not _same(before, os.fstat(opened)):
+                    if last and not _held_still(opened, before, oid):
                         self.moving.add(path)
                     return _info(before, oid)
                 os.lseek(opened, 0, os.SEEK_SET)
@@ -91,9 +91,9 @@ class Reader:
     def _small(self, opened: int, before: os.stat_result, old: FileInfo | None, last: bool) -> str | None:
         """Reads a whole file; None when it changed meanwhile and may be tried again."""
         data = _read_all(opened, before.st_size)
-        if not last and (len(data) != before.st_size or not _same(before, os.fstat(opened))):
-            return None
         oid = blob_id(data)
+        if not last and (len(data) != before.st_size or not _held_still(opened, before, oid)):
+            return None
         self._send(oid, data, old)
         return oid
 
@@ -108,13 +108,12 @@ class Reader:
                 size += len(piece)
                 if size > before.st_size:
                     break
-            if not last and (size != before.st_size or not _same(before, os.fstat(opened))):
+            if not last and size != before.st_size:
                 return None
-            digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-            copy.seek(0)
-            while piece := copy.read(1 << 20):
-                digest.update(piece)
-            oid = digest.hexdigest()
+            copy.flush()
+            oid = _digest(copy.fileno(), size)
+            if not last and not _held_still(opened, before, oid):
+                return None
             if self.sink is not None and (old is None or old[5] != oid):
                 copy.seek(0)
                 self.sink.large(oid, copy, size)
@@ -141,6 +140,26 @@ def why(error: OSError) -> str:
     )
 
 
+def _held_still(opened: int, before: os.stat_result, oid: str) -> bool:
+    """Whether a file is as it was before it was read.
+
+    The clock of a file system ticks coarsely: of one that was written a moment ago only a second look tells.
+    """
+    if not _same(before, os.fstat(opened)):
+        return False
+    return not _is_fresh(before) or _digest(opened, before.st_size) == oid
+
+
+def _digest(opened: int, size: int) -> str:
+    """The blob id of the first so many bytes of an open file, and of what it has beyond them."""
+    digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    at = 0
+    while at <= size and (piece := os.pread(opened, 1 << 20, at)):
+        digest.update(piece)
+        at += len(piece)
+    return digest.hexdigest()
+
+
 def _same(before: os.stat_result, after: os.stat_result) -> bool:
     return (before.st_size, before.st_mtime_ns, before.st_ctime_ns) == (
         after.st_size,
@@ -150,12 +169,14 @@ def _same(before: os.stat_result, after: os.stat_result) -> bool:
 
 
 def _info(found: os.stat_result, oid: str) -> FileInfo:
-    changed = found.st_ctime_ns
-    newest = max(found.st_mtime_ns, changed)
-    granule = COARSE if newest % 1_000_000_000 == 0 else FRESH
-    if time.time_ns() - newest < granule:
-        changed = 0
+    changed = 0 if _is_fresh(found) else found.st_ctime_ns
     return (found.st_mode, found.st_size, found.st_mtime_ns, changed, found.st_ino, oid)
+
+
+def _is_fresh(found: os.stat_result) -> bool:
+    """Whether it could be changed now without a trace in its times."""
+    newest = max(found.st_mtime_ns, found.st_ctime_ns)
+    return time.time_ns() - newest < (COARSE if newest % 1_000_000_000 == 0 else FRESH)
 
 
 def _read_all(opened: int, size: int) -> bytes:
