@@ -25,6 +25,7 @@ from . import (
     forking,
     goal,
     operations,
+    planning,
     rebuilding,
     recovering,
     repacking,
@@ -58,10 +59,10 @@ from .model import (
 )
 from .naming import clock
 from .operations import Record
+from .planning import RestorePlan
 from .rebuilding import RebuildPlan
 from .resolve import FILES, Resolved, quick, resolve
 from .repacking import Repacked
-from .restoring import RestorePlan
 from .saving import Saved
 from .sides import Side
 from .status import Status
@@ -203,7 +204,7 @@ class Store:
     ) -> RestorePlan:
         """What going back to a point or row would do; nothing is changed. Raises UnknownId, Refused."""
         with self._workspace.lock:
-            return restoring.plan(self._workspace, self._target(target), scope, everything, paths, choices)
+            return planning.plan(self._workspace, self._target(target), scope, everything, paths, choices)
 
     def restore(self, plan: RestorePlan, *, live: bool = False) -> RestoreResult:
         """Carries out exactly what was planned; refuses during an agent's open call unless `live`."""
@@ -367,7 +368,7 @@ class Store:
         objects = self._workspace.objects() if self.exists else None
         pairs, unknown = sides.differences(objects, old, new)
         if paths:
-            pairs = {path: pair for path, pair in pairs.items() if restoring.chosen(path, paths)}
+            pairs = {path: pair for path, pair in pairs.items() if planning.chosen(path, paths)}
         renamed = diff.exact_renames(pairs)
         if full is None:
             files = diff.summarise(pairs, old.read, new.read, renamed)

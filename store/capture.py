@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +19,13 @@ from .points import Checkpoint
 from .reading import Sink
 from .roots import Place
 from .scan import Limits, Scan, scan
-from .states import Node, State
+from .states import Node
 from .statindex import Files, Index
 from .walks import Walk
 from .writing import Progress, Writer
+
+Check = Callable[[Scan], None]
+"""Gets a walk, and raises when that must not become a checkpoint."""
 
 
 class Wanted(NamedTuple):
@@ -67,11 +70,13 @@ def take(
     must_store: Iterable[tuple[bytes, Node]] = (),
     locked: bool = False,
     progress: Progress | None = None,
+    check: Check | None = None,
 ) -> Taken:
     """Takes a checkpoint of the root as it is now; returns once it is on the disk.
 
     `must_store` names paths that a guard has to hold whatever the rules say (rule 2). With `locked` the caller
-    holds the root's lock. Raises Busy, StoreUnwritable, GitFailed, GitMissing.
+    holds the root's lock. `check` may refuse what was found, before anything is stored. Raises Busy, StoreUnwritable,
+    GitFailed, GitMissing.
     """
     wanted = wanted._replace(asked=wanted.asked or time.monotonic_ns())
     with ExitStack() as stack:
@@ -80,13 +85,13 @@ def take(
         try:
             index = _index_of(place)
             try:
-                return _take(place, wanted, index, wait, list(must_store), progress)
+                return _take(place, wanted, index, wait, list(must_store), progress, check)
             except GitFailed:
                 if not index.tree:
                     raise
                 # The index may name a tree that the store lost: read everything again, once.
                 bare = Index(time=index.time, named=index.named, outside=dict.fromkeys(index.outside))
-                return _take(place, wanted, bare, wait, list(must_store), progress)
+                return _take(place, wanted, bare, wait, list(must_store), progress, check)
         except OSError as error:
             raise StoreUnwritable(
                 "the checkpoint could not be made",
@@ -147,6 +152,7 @@ def _take(
     wait: float | None,
     must_store: list[tuple[bytes, Node]],
     progress: Progress | None,
+    check: Check | None,
 ) -> Taken:
     with ExitStack() as stack:
         writer = Writer(place, stack, wait, progress)
@@ -162,9 +168,11 @@ def _take(
             if fresh != index:
                 _keep(place, wanted, walk, allowed, statindex.encode(fresh))
             return Taken(index.point, False, False, found.files, found.uncaptured)
+        if check is not None:
+            check(found)
+        held = found.nodes(path for path, _ in must_store)
         moment = max(wanted.draft.time or time.time_ns(), index.time + 1)
         checkpoint = _record(place, wanted, walk, index, moment)
-        held: State = found.state() if must_store else {}
         extra = [(path, node) for path, node in must_store if path not in held]
         tree = writer.commit(checkpoint, found, index, extra, _beside(found, allowed.named))
         writer.close()

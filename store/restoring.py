@@ -1,237 +1,32 @@
-"""A restore from end to end: plan → inventory → guard → apply → verify → close the journal → operation (rule 3)."""
+"""Carrying out what was shown: guard → journal → apply → verify → operation → close the journal (rule 3)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from . import agents, capture, diff, forking, imports, live, operations, outside, timeline, walks
-from .agents.base import Evidence
+from . import agents, capture, forking, imports, live, operations, walks
 from .capture import Wanted
-from .errors import ForkpointError, Interrupted, Refused, UsageError, storing
-from .forking import ForkPlan
-from .git.compare import Nodes, merge
-from .goal import Goal, leaving, moved_on
+from .errors import ForkpointError, Interrupted, Refused, storing
+from .git.compare import Nodes
 from .interrupted import unfinished
-from .model import Discarded, ForkResult, Inventory, OnConflict, PathChange, RestoreResult, Scope
+from .model import ForkResult, Inventory, PathChange, RestoreResult
 from .operations import Record
+from .planning import RestorePlan, refuse_unanswered
 from .points import Checkpoint
 from .restore import apply, journal
-from .restore.below import ignores_case, look, opened_root, standing
-from .restore.coverage import Coverage, Pair, differences
-from .restore.paths import folded
+from .restore.below import look, opened_root, standing
 from .restore.plan import Plan
-from .restore.plan import plan as plan_paths
-from .restore.scope import Decision, decide
 from .roots import Place, places
-from .secrets import MARK, path_looks_secret
-from .sides import Side, outside_pairs
+from .scan import Scan
+from .sides import Side
 from .states import Node, State
 from .workspace import Workspace
 
-NOTHING = Plan((), (), (), (), ())
 Besides = Callable[[Record], Record]
 """Does something else that belongs to an operation; gives its record with what there is to say of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RestorePlan:
-    """What was shown, and all that is needed to carry exactly that out."""
-
-    goal: Goal
-    inventory: Inventory
-    plan: Plan
-    then: Side | None
-    fork: ForkPlan | None
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Two sides of a root and what differs between them."""
-
-    then: Side
-    now: Side
-    pairs: Mapping[bytes, Pair]
-
-
-def plan(
-    workspace: Workspace,
-    goal: Goal,
-    scope: Scope,
-    everything: bool = False,
-    paths: Sequence[bytes] = (),
-    choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
-) -> RestorePlan:
-    """Looks at the folder and says what going back would do. Raises UsageError, Refused."""
-    if scope in ("conversation", "both") and not goal.talks:
-        raise UsageError("this checkpoint belongs to no conversation", todo="restore its files: --files")
-    files, found = None, NOTHING
-    asked, fork = goal, forking.plan(workspace, goal) if scope in ("conversation", "both") else None
-    if scope in ("files", "both"):
-        if fork is not None:
-            # A fork carries calls that ran in parallel whole, so the files are those of their common end as well.
-            goal = moved_on(goal, fork.fork.last)
-        goal.need_point()
-        files = _files(workspace, goal)
-        _refuse_unknown(files, paths, workspace.root)
-        found = _paths(workspace, goal, files, everything, paths, choices)
-        found = replace(found, kept=(*found.kept, *_outside(files)))
-    inventory = Inventory(
-        target=goal.target(),
-        scope=scope,
-        everything=everything,
-        restored=found.restored,
-        kept=found.kept,
-        conflicts=found.conflicts,
-        discarded=_discarded(goal, found, scope),
-        live=live.at_work(workspace),
-        uncaptured=len(files.then.uncaptured or ()) if files else 0,
-        note=_note(asked, goal, scope, fork),
-        failed=found.failed,
-    )
-    return RestorePlan(goal, inventory, found, files.then if files else None, fork)
-
-
-def _files(workspace: Workspace, goal: Goal) -> Files:
-    then = workspace.side(goal.need_point(), goal.built)
-    now = workspace.now()
-    return Files(then, now, differences(then.state, coverage(then), now.state, coverage(now)))
-
-
-def _outside(files: Files) -> Iterable[PathChange]:
-    """Files outside of the folder that differ: told, and left alone."""
-    for path in sorted(outside_pairs(files.then, files.now)):
-        yield PathChange(path, outside.WHY, "none", note=MARK if path_looks_secret(path) else "")
-
-
-def _refuse_unknown(files: Files, paths: Sequence[bytes], root: str) -> None:
-    """Raises UsageError for a path that was named but is nowhere: not then, not now, not even ignored."""
-    for path in paths:
-        wanted = path.rstrip(b"/")
-        there = wanted in (b"", b".") or os.path.lexists(os.path.join(os.fsencode(root), wanted))
-        if not there and not any(chosen(found, [wanted]) for found in (*files.then.state, *files.now.state)):
-            raise UsageError(
-                "there is no such path, neither in the checkpoint nor now",
-                path=os.fsdecode(wanted),
-                todo="paths are relative to the project's top folder",
-            )
-
-
-def coverage(side: Side) -> Coverage:
-    """What a side can speak of, for the plan."""
-    known = side.known if side.known is not None else frozenset[bytes]()
-    return Coverage(
-        side.known is None,
-        known,
-        side.uncaptured or {},
-        side.ignores,
-        side.moving,
-        side.inferred,
-        side.holding,
-        side.unanswered,
-    )
-
-
-def _paths(
-    workspace: Workspace,
-    goal: Goal,
-    files: Files,
-    everything: bool,
-    paths: Sequence[bytes],
-    choices: Mapping[bytes, OnConflict] | OnConflict,
-) -> Plan:
-    told = _evidence(workspace, goal)
-    decisions = decide(
-        files.pairs,
-        files.now.state,
-        workspace.transitions(goal.built.info.ids),
-        timeline.FAMILY if goal.session else "",
-        left=told.left,
-        touched=told.touched.keys(),
-        everything=everything,
-        paths=paths,
-    )
-    return planned(workspace, files, decisions, choices)
-
-
-def _evidence(workspace: Workspace, goal: Goal) -> Evidence:
-    if not goal.session:
-        return Evidence()
-    info = goal.built.info
-    read = workspace.conversation(info)
-    return agents.get(info.agent).evidence(read.conversation, workspace.root, workspace.sources(info))
-
-
-def planned(
-    workspace: Workspace,
-    files: Files,
-    decisions: Mapping[bytes, Decision],
-    choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
-) -> Plan:
-    """The plan for decided paths, counted against what is on the disk. Raises Refused."""
-    refuse_unanswered(files.now)
-
-    def count(path: bytes, old: Node | None, new: Node | None) -> tuple[int, int] | None:
-        return diff.count(path, old, new, files.now.read, files.then.read)
-
-    def merged(path: bytes, base: Node, mine: Node, theirs: Node) -> bytes | None:
-        return merge(workspace.objects().read(base.oid), files.now.read(path, mine), files.then.read(path, theirs))
-
-    with opened_root(workspace.root) as top:
-        return plan_paths(
-            files.pairs,
-            coverage(files.then),
-            files.now.state,
-            coverage(files.now),
-            decisions,
-            choices=choices,
-            count=count,
-            merge=merged,
-            standing=lambda path: standing(top, path),
-            fold=folded if ignores_case(top) else None,
-        )
-
-
-def refuse_unanswered(now: Side) -> None:
-    """Raises Refused when nobody can say which files are ignored: then none is touched (rule 2)."""
-    for source, why in sorted(now.unanswered.items()):
-        raise Refused(
-            "what is ignored here cannot be told, so no file is restored",
-            path=f"{source} ({why})",
-            todo="make it readable, then try again",
-        )
-
-
-def _discarded(goal: Goal, found: Plan, scope: Scope) -> Discarded:
-    changed = (*found.restored, *(item for item in found.conflicts if item.action != "none"))
-    files = tuple(item for item in changed if item.action == "delete" or (item.action == "write" and item.removed != 0))
-    left = leaving(goal) if scope in ("conversation", "both") else []
-    prompts = [entry for entry in left if entry.kind == "prompt"]
-    active = next((branch.name for branch in goal.built.branches if branch.state == "active"), "")
-    return Discarded(
-        files,
-        len(prompts),
-        tuple(entry.text for entry in prompts),
-        min((entry.time for entry in left), default=None),
-        active if left else "",
-    )
-
-
-def _note(asked: Goal, goal: Goal, scope: Scope, fork: ForkPlan | None) -> str:
-    notes: list[str] = []
-    point = goal.point
-    if point is not asked.point:
-        notes.append("Files as of the end of the calls that ran in parallel.")
-    if scope in ("files", "both") and point is not None:
-        if not point.complete:
-            notes.append(f"Recorded by the agent, knows {point.known} files; what the shell did is not known here.")
-        elif goal.time - point.time > 60 * 10**9:
-            notes.append(f"Files as of {(goal.time - point.time) // (60 * 10**9)} min before this row.")
-    if fork is not None and fork.note:
-        notes.append(fork.note)
-    return " ".join(notes)
 
 
 def carry_out(workspace: Workspace, shown: RestorePlan, live_too: bool = False) -> RestoreResult:
@@ -288,7 +83,9 @@ def change_files(
         if wanted.changes and not live_too:
             live.refuse_open_call(place)
         check()
-        must_store = _as_shown(workspace, place, wanted)
+        before: dict[bytes, Node | None] = {}
+        for change in wanted.changes:
+            before.setdefault(change.path, change.before)
         taken = capture.take(
             place,
             Wanted(
@@ -302,7 +99,8 @@ def change_files(
                 )
             ),
             locked=True,
-            must_store=must_store,
+            must_store=[(path, node) for path, node in before.items() if node is not None and node.kind != "folder"],
+            check=lambda found: _refuse_unlike(workspace.root, found, before),
         )
         # Later than its guard: a reader lays the operation's changes over the guard, not the other way round.
         record = replace(record, guard=taken.id, time=max(operations.moment(), taken.time + 1))
@@ -322,7 +120,7 @@ def change_files(
         with _told_as_interrupted(place):
             guard = workspace.stored(taken.id)
             assert guard is not None
-            outcome = apply.carry_out(begun, objects, objects.state(guard))
+            outcome = apply.carry_out(begun, objects, objects.nodes(guard, before))
             refuse_left(outcome)
             changes: Nodes = dict(outcome.changed)
             merged = tuple(sorted(os.fsdecode(item.path) for item in wanted.changes if item.content is not None))
@@ -362,37 +160,39 @@ def refuse_left(outcome: apply.Outcome) -> None:
         raise Interrupted(f"{os.fsdecode(outcome.left[0])} is half done: {why}", todo="forkpoint recover")
 
 
-def _as_shown(workspace: Workspace, place: Place, wanted: Plan) -> list[tuple[bytes, Node]]:
-    """Looks at the folder once more: what is carried out is what was shown (rule 3). Gives what the guard must hold."""
-    before: dict[bytes, Node | None] = {}
-    for change in wanted.changes:
-        before.setdefault(change.path, change.before)
-    present = workspace.now(locked=True)
-    refuse_unanswered(present)
-    now = seen_too(workspace, present, before).state
+def _refuse_unlike(root: str, found: Scan, before: Mapping[bytes, Node | None]) -> None:
+    """Raises Refused when a path is no more what it was when it was shown (rule 3), by the guard's own walk."""
+    refuse_unanswered(found.unanswered)
+    captured = found.nodes(before)
+    now = {**captured, **_looked_at(root, captured, before)}
     for path, node in before.items():
-        found = now.get(path)
-        if found != node and not _is_folder(node) and not _is_folder(found):
+        stands = now.get(path)
+        if stands != node and not _is_folder(node) and not _is_folder(stands):
             raise Refused(
                 "a file changed since this was shown",
                 path=os.fsdecode(path),
                 todo="look at it again: nothing was changed",
             )
-    return [(path, node) for path, node in before.items() if node is not None and node.kind != "folder"]
 
 
 def seen_too(workspace: Workspace, now: Side, paths: Iterable[bytes]) -> Side:
     """The folder as it is, with the files at some paths that are ignored now, or too large to be captured."""
+    found = _looked_at(workspace.root, now.state, paths)
+    uncaptured = {path: why for path, why in (now.uncaptured or {}).items() if path not in found}
+    return replace(now, state={**now.state, **found}, uncaptured=uncaptured) if found else now
+
+
+def _looked_at(root: str, state: State, paths: Iterable[bytes]) -> dict[bytes, Node]:
+    """What stands at those of some paths that a walk does not tell of."""
     found: dict[bytes, Node] = {}
-    with opened_root(workspace.root) as top:
+    with opened_root(root) as top:
         for path in paths:
-            if path not in now.state and standing(top, path) == "other":
+            if path not in state and standing(top, path) == "other":
                 with suppress(OSError):
                     node = look(top, path)
                     if node is not None and node.kind != "special":
                         found[path] = node
-    uncaptured = {path: why for path, why in (now.uncaptured or {}).items() if path not in found}
-    return replace(now, state={**now.state, **found}, uncaptured=uncaptured) if found else now
+    return found
 
 
 def _is_folder(node: Node | None) -> bool:
@@ -447,11 +247,6 @@ def store_import(workspace: Workspace, point: str) -> None:
     found = workspace.partial(point)
     if found is not None:
         imports.store(workspace.adopted(), *found)
-
-
-def chosen(path: bytes, paths: Sequence[bytes]) -> bool:
-    """Whether a path, or a folder above it, is among those that a person named."""
-    return any(path == wanted.rstrip(b"/") or path.startswith(wanted.rstrip(b"/") + b"/") for wanted in paths)
 
 
 def state_after(guard: State, changes: Nodes) -> State:

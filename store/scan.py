@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from .errors import Refused
@@ -110,10 +110,26 @@ class Scan(NamedTuple):
             if path not in self.hollow and path and (folder.mode != FOLDER_MODE or self.is_empty(folder, path)):
                 found[os.fsencode(path[:-1])] = Node("folder", folder.mode, "")
             for name, info in folder.files.items():
-                link = stat.S_ISLNK(info[0])
-                mode = 0 if link else stat.S_IMODE(info[0])
-                found[os.fsencode(path + name)] = Node("link" if link else "file", mode, info[5])
+                found[os.fsencode(path + name)] = _node(info)
         return found
+
+    def nodes(self, paths: Iterable[bytes]) -> State:
+        """The files and links that the walk found at some paths; the same as in its state, for less."""
+        wanted: dict[str, list[tuple[str, bytes]]] = {}
+        for path in paths:
+            folder, slash, name = os.fsdecode(path).rpartition("/")
+            wanted.setdefault(folder + slash, []).append((name, path))
+        found: dict[bytes, Node] = {}
+        for folder, names in wanted.items():
+            files = self.folders[folder].files if folder in self.folders else {}
+            found |= {path: _node(files[name]) for name, path in names if name in files}
+        return found
+
+
+def _node(info: FileInfo) -> Node:
+    if stat.S_ISLNK(info[0]):
+        return Node("link", 0, info[5])
+    return Node("file", stat.S_IMODE(info[0]), info[5])
 
 
 class _Place(NamedTuple):

@@ -10,11 +10,12 @@ from .errors import Refused
 from .model import Discarded, Inventory, Operation, RestoreResult, Target
 from .naming import clock
 from .operations import MARKS, Record, taken_back
+from .planning import NOTHING, Files, coverage, planned
 from .restore.apply import Outcome
 from .restore.coverage import Coverage, differences
 from .restore.plan import Plan
 from .restore.scope import take_back
-from .restoring import NOTHING, Files, change_files, coverage, locked, planned, seen_too, state_after, told
+from .restoring import change_files, locked, seen_too, state_after, told
 from .roots import Place
 from .states import State
 from .workspace import Workspace

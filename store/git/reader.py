@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -178,6 +178,28 @@ class Objects:
                 self._states.clear()
             self._states[key] = self._state(stored)
         return self._states[key]
+
+    def nodes(self, stored: Stored, paths: Iterable[bytes]) -> State:
+        """The files and links of a checkpoint at some paths; only the trees on the way are read."""
+        modes = self.modes(stored)
+        trees: dict[bytes, dict[bytes, tuple[int, str]]] = {b"": self._by_name(stored.files)}
+        found: dict[bytes, Node] = {}
+        for path in paths:
+            folder, _, name = path.rpartition(b"/")
+            entry = self._tree_at(trees, folder).get(name)
+            if entry is not None and entry[0] != FOLDER:
+                found[path] = node(*entry, modes.get(path))
+        return found
+
+    def _tree_at(self, trees: dict[bytes, dict[bytes, tuple[int, str]]], path: bytes) -> dict[bytes, tuple[int, str]]:
+        if path not in trees:
+            above, _, name = path.rpartition(b"/")
+            entry = self._tree_at(trees, above).get(name)
+            trees[path] = self._by_name(entry[1]) if entry is not None and entry[0] == FOLDER else {}
+        return trees[path]
+
+    def _by_name(self, tree: str) -> dict[bytes, tuple[int, str]]:
+        return {name: (int(git_mode, 8), oid.hex()) for git_mode, name, oid in self.raw_entries(tree)}
 
     def modes(self, stored: Stored) -> dict[bytes, int]:
         """Unusual permission bits of a checkpoint; folders end in "/"."""

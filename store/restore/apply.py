@@ -16,6 +16,7 @@ from .change import Change
 from .journal import Journal
 from .paths import spare_name
 from .swap import Changed, Swapper, is_change_of_mode
+from .writeout import MANY, all_synced
 
 MOST = 1000
 HEAVIEST = 64 << 20
@@ -146,18 +147,35 @@ class Run:
         return ready, []
 
     def _put_in(self, built: Sequence[tuple[int, Change]]) -> None:
-        def act(what: Callable[[Place, Change], None], number: int, change: Change) -> Callable[[], None]:
-            return lambda: what(self.swapper.place(nearby, number, change), change)
-
         with Nearby(self.root) as nearby:
-            durable = [item for item in built if self._try(item[1], act(make_durable, *item))]
+            durable = built if self._all_synced(built) else self._each_synced(built)
             if durable:
                 self.journal.note(durable[-1][0])
-            self.did |= {
-                number: change
-                for number, change in durable
-                if self._try(change, act(self.swapper.put_in, number, change))
-            }
+            for number, change in durable:
+
+                def put_in(number: int = number, change: Change = change) -> None:
+                    self.swapper.put_in(self.swapper.place(nearby, number, change), change)
+
+                if self._try(change, put_in):
+                    self.did[number] = change
+
+    def _all_synced(self, built: Sequence[tuple[int, Change]]) -> bool:
+        if len(built) < MANY:
+            return False
+        with Nearby(self.root) as nearby:
+            try:
+                return all_synced(self.root, (nearby.of(change.path)[0] for _, change in built))
+            except OSError:
+                return False
+
+    def _each_synced(self, built: Sequence[tuple[int, Change]]) -> list[tuple[int, Change]]:
+        """Those that could be brought to the disk."""
+        with Nearby(self.root) as nearby:
+
+            def make(number: int, change: Change) -> Callable[[], None]:
+                return lambda: make_durable(self.swapper.place(nearby, number, change), change)
+
+            return [(number, change) for number, change in built if self._try(change, make(number, change))]
 
     def _try(self, change: Change, act: Callable[[], object]) -> bool:
         """Whether something could be done for a change; whatever went wrong is named."""
@@ -249,7 +267,12 @@ def chained(changes: Sequence[Change]) -> dict[bytes, list[int]]:
 
 def sync(root: int, paths: Iterable[bytes]) -> None:
     """Makes the names of changed paths durable: one fsync a folder. Raises OSError when the disk fails."""
-    for folder in sorted({path[: path.rfind(b"/") + 1] for path in paths}):
+    folders = sorted({path[: path.rfind(b"/") + 1] for path in paths})
+    if len(folders) >= MANY:
+        with Nearby(root) as nearby, suppress(OSError):
+            if all_synced(root, (nearby.of(folder + b".")[0] for folder in folders)):
+                return
+    for folder in folders:
         try:
             with opened_parent(root, folder + b".") as (descriptor, _):
                 os.fsync(descriptor)

@@ -1,35 +1,52 @@
-"""Telling the system to begin to write a file to the disk, without waiting for it.
+"""Bringing many files to the disk together.
 
-When many files are written and then synced one after the other, the first fsync waits for all of them and the others
-find little left to do: 0.08 ms a file where one after the other took 0.4 ms.
+While others write too, each fsync takes its turn: a thousand of them took seconds where one call for the whole file
+system took a tenth of one. Linux has syncfs(2), and sync_file_range(2) to begin with early; elsewhere it is one fsync
+after the other.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
+MANY = 64
+"""From so many on, one call for the whole file system is the quicker one."""
 WRITE = 2
 """SYNC_FILE_RANGE_WRITE: begin, and do not wait."""
 
 
 def write_out(descriptor: int) -> None:
-    """Begins to write an open file to the disk; a hint, so that nothing comes of a system that does not know it."""
-    call = _system_call()
+    """Begins to write an open file to the disk, without waiting; a hint, and nothing where there is no such call."""
+    call = _system_calls()[0]
     if call is not None:
         call(descriptor, 0, 0, WRITE)
 
 
+def all_synced(descriptor: int, folders: Iterable[int]) -> bool:
+    """Brings everything on the file system of an open folder to the disk.
+
+    False when it could not, or when one of `folders` is on another file system: then each has to be synced by itself.
+    """
+    call = _system_calls()[1]
+    device = os.fstat(descriptor).st_dev
+    if call is None or any(os.fstat(folder).st_dev != device for folder in folders):
+        return False
+    return call(descriptor) == 0
+
+
 @cache
-def _system_call() -> Callable[[int, int, int, int], int] | None:
+def _system_calls() -> tuple[Callable[[int, int, int, int], int] | None, Callable[[int], int] | None]:
     if sys.platform != "linux":
-        return None
+        return None, None
+    library = ctypes.CDLL(None)
     try:
-        call = ctypes.CDLL(None).sync_file_range
+        begin, sync = library.sync_file_range, library.syncfs
     except AttributeError:
-        return None
-    call.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
-    call.restype = ctypes.c_int
-    return call
+        return None, None
+    begin.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+    sync.argtypes = (ctypes.c_int,)
+    return begin, sync

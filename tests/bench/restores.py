@@ -24,6 +24,8 @@ def restore(tree: Tree, folder: Path, rounds: int, count: int) -> Figure:
     other.checkout(git_dir, commits[1])
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds):
+        # As it stands where hooks record: what is there is saved, as git's index knows what is checked out.
+        tree.forkpoint("save", "save")
         point, commit = points[number % 2], commits[number % 2]
         ours, theirs = pair(
             number,
