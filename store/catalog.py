@@ -107,7 +107,7 @@ class _Session(TypedDict):
 class _Meta(TypedDict):
     ledger: Mark
     witness: dict[str, str]
-    """Where the ledger saw refs that the other tables do not tell of, since they are gone, elsewhere or damaged."""
+    """Where the ledger saw refs that the other tables tell otherwise; "" where it did not see one, or saw it go."""
     damaged: list[str]
 
 
@@ -143,10 +143,10 @@ def load(place: Place, objects: Objects, held_content: Content | None = None) ->
 
 def _current(place: Place, objects: Objects, storage: JsonLines, refs: Refs, said: int) -> Content:
     with TinyDB(storage=lambda: storage) as database:
-        catalog = _Catalog(place, objects, storage, database)
-        if not catalog.is_current(refs, said):
-            _write(place, storage, lambda: catalog.catch_up(refs))
-        return catalog.content(refs)
+        catalog = _Catalog(place, objects, storage, database, refs)
+        if not catalog.is_current(said):
+            _write(place, storage, catalog.catch_up)
+        return catalog.content()
 
 
 class Written(NamedTuple):
@@ -174,7 +174,6 @@ def as_written(place: Place) -> Written:
 
 def rebuild(place: Place, objects: Objects) -> Content:
     """Makes the catalog anew from the objects; until that is done the old one stays. Raises StoreUnwritable."""
-    refs = objects.listed()
     storage = JsonLines(place.workspace / FILE, VERSION, _Tables)
     storage.forget()
     with (
@@ -182,9 +181,9 @@ def rebuild(place: Place, objects: Objects) -> Content:
         storage.batch(),
         TinyDB(storage=lambda: storage) as database,
     ):
-        catalog = _Catalog(place, objects, storage, database)
-        catalog.catch_up(refs)
-        return catalog.content(refs)
+        catalog = _Catalog(place, objects, storage, database, Refs({}))
+        catalog.catch_up()
+        return catalog.content()
 
 
 def _write(place: Place, storage: JsonLines, work: Callable[[], None]) -> None:
@@ -202,7 +201,8 @@ def _write(place: Place, storage: JsonLines, work: Callable[[], None]) -> None:
 class _Catalog:
     """The catalog while it is open."""
 
-    def __init__(self, place: Place, objects: Objects, storage: JsonLines, database: TinyDB) -> None:
+    def __init__(self, place: Place, objects: Objects, storage: JsonLines, database: TinyDB, refs: Refs) -> None:
+        self._refs = refs
         self._place = place
         self._objects = objects
         self._storage = storage
@@ -214,24 +214,26 @@ class _Catalog:
         self._judgement = Judgement({}, ())
         self._held: list[tuple[int, Row]] | None = None
 
-    def is_current(self, refs: Refs, said: int) -> bool:
+    def is_current(self, said: int) -> bool:
         """Whether there is nothing to catch up with."""
         meta = self._about()
         current = self._storage.state == "whole" and meta["ledger"].end == said and not meta["damaged"]
-        return current and not meta["witness"] and self._known() == refs.commits
+        return current and not meta["witness"] and self._known() == self._refs.commits
 
-    def catch_up(self, refs: Refs) -> None:
+    def catch_up(self) -> None:
         """Reads what is new, and lets go what is gone."""
         self._held = None
+        # In this order: a ref is told of after it moved, and before it is deleted. So nobody who is just writing looks
+        # like somebody who took something away.
         witnessed, mark = self._witnessed()
+        refs = self._refs = self._objects.listed()
         judgement = judge(self._objects, witnessed, refs.commits)
         if judgement.moved:
-            # Somebody may have deleted them meanwhile: that is said before it is done.
             _, _, since = ledger.read(self._place.workspace, mark)
-            judgement = judge(self._objects, heads(since, witnessed), refs.commits)
+            witnessed = heads((line for line in since if line.sign == "-"), witnessed)
+            judgement = judge(self._objects, witnessed, refs.commits)
         if judgement.ahead:
             self._heal(judgement.ahead)
-            mark = self._read_on(mark)
         self._judgement = judgement
         wrong = {item.ref for item in judgement.moved}
         damaged = [
@@ -241,8 +243,8 @@ class _Catalog:
             *self._read_acts(refs.commits, judgement.moved),
         ]
         known = self._known()
-        witness = {ref: oid for ref, oid in refs.commits.items() if known.get(ref) != oid and ref not in wrong}
-        witness |= {item.ref: item.known for item in judgement.moved}
+        witness = {ref: oid for ref, oid in witnessed.items() if known.get(ref) != oid}
+        witness |= {ref: "" for ref in known if ref not in witnessed}
         if mark != self._about()["ledger"]:
             with suppress(OSError):
                 ledger.sync(self._place.workspace)
@@ -251,7 +253,7 @@ class _Catalog:
             self._meta.truncate()
             self._meta.insert(meta)
 
-    def content(self, refs: Refs) -> Content:
+    def content(self) -> Content:
         """All that is known now."""
         rows = [row for _, row in self._rows()]
         return Content(
@@ -261,7 +263,7 @@ class _Catalog:
             self._judgement.moved,
             tuple(self._notices),
             {item["name"]: _session(item) for item in self._sessions},
-            refs.commits,
+            self._refs.commits,
         )
 
     def _about(self) -> _Meta:
@@ -286,7 +288,7 @@ class _Catalog:
         meta = self._about()
         before = meta["ledger"]
         mark, goes_on_from, lines = ledger.read(self._place.workspace, before)
-        known = self._known() | meta["witness"]
+        known = {ref: oid for ref, oid in (self._known() | meta["witness"]).items() if oid}
         if before.id in ("", goes_on_from):
             return heads(lines), mark
         if mark.id != before.id or (mark.end < before.end):
@@ -294,15 +296,14 @@ class _Catalog:
             return heads(lines, known), before
         return heads(lines, known), mark
 
-    def _read_on(self, mark: Mark) -> Mark:
-        return mark if REPLACED in self._notices else ledger.read(self._place.workspace, mark)[0]
-
     def _heal(self, ahead: Mapping[str, str]) -> None:
         """Writes down what a killed writer did not. Nobody who holds the store is disturbed: he may just be writing."""
         with suppress(Busy, StoreUnwritable), self._place.writing("look", 0.0):
             mark, _, lines = ledger.read(self._place.workspace)
-            now = heads(lines) if mark.id else {}
-            ledger.healed(self._place, [(ref, commit) for ref, commit in ahead.items() if now.get(ref) != commit])
+            told = heads(lines) if mark.id else {}
+            standing = self._objects.listed().commits
+            wanting = [(ref, oid) for ref, oid in ahead.items() if standing.get(ref) == oid != told.get(ref)]
+            ledger.healed(self._place, wanting)
 
     def _read_points(self, refs: Mapping[str, str]) -> list[str]:
         """Takes in the checkpoints that are new; gives the refs of those that cannot be read."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["gone", "back", "elsewhere", "edited"]
 TODO = "forkpoint verify"
+SPARE = 500
+"""Lines that a ledger may be longer than it need be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,19 @@ def goes_on(objects: Objects, commit: str, before: str) -> bool:
     except StoreDamaged:
         return False
     return at is not None
+
+
+def compact(place: Place) -> bool:
+    """Makes the ledger as short as what it knows; gives whether it was long, and sound. The caller holds the store.
+
+    It tells where it saw the refs, not where they are: what was moved behind its back stays noticed.
+    """
+    _, _, lines = ledger.read(place.workspace)
+    known = heads(lines)
+    if len(lines) < 2 * len(known) + SPARE or not all(line.sound for line in lines):
+        return False
+    ledger.begin(place, sorted(known.items()))
+    return True
 
 
 def check_head(place: Place, objects: Objects, ref: str) -> str | None:
