@@ -15,9 +15,9 @@ from typing import NamedTuple
 from . import points
 from .git.stream import Put, put, put_inline
 from .reading import Reader, Sink, why
-from .scan import Limits, usual_mode
+from .scan import Limits
 from .secrets import LEFT_OUT, looks_secret
-from .states import Node, State
+from .states import Node, State, usual_mode
 from .statindex import FileInfo, Files
 
 WHY = "outside of the folder"

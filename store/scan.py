@@ -18,21 +18,19 @@ from .ignore import (
     NESTED,
     OUR_FILE,
     Repository,
-    Rules,
     Source,
     Unanswered,
     outermost,
     read_text_in,
     repository_of,
 )
+from .judging import Ground, Judge
+from .levels import OPEN_FOLDER, OPEN_LEVELS, Level
 from .reading import Reader, Sink, why
 from .secrets import LEFT_OUT, looks_secret
-from .states import EXECUTABLE_MODE, FILE_MODE, FOLDER_MODE, Node, State
+from .states import FOLDER_MODE, Node, State, usual_mode
 from .statindex import FileInfo, Folder, Index, packed_files, packed_listing
 
-OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-OPEN_LEVELS = 32
-"""So many folders of the way down are open at a time."""
 SPARE = ".forkpoint-"
 """How the names begin that a restore uses beside the paths it changes."""
 
@@ -132,15 +130,6 @@ def _node(info: FileInfo) -> Node:
     return Node("file", stat.S_IMODE(info[0]), info[5])
 
 
-class _Place(NamedTuple):
-    """What holds in the folder that is being walked."""
-
-    path: str
-    rules: Rules
-    repository: Repository | None
-    excluded: bool
-
-
 def scan(root: str, index: Index, limits: Limits, sink: Sink | None = None, temporary: str | None = None) -> Scan:
     """Walks `root`, reading what the index does not vouch for; new bytes go to `sink`.
 
@@ -179,7 +168,7 @@ class _Walk:
             self.repositories.append(repository)
             self.stamps[""] = repository.stamp
         top = os.open(self.root, OPEN_FOLDER & ~os.O_NOFOLLOW)
-        self._descend(top, _Place("", rules, repository, False))
+        self._descend(top, Ground("", rules, repository, False))
         for path in self.index.folders.keys() - self.folders.keys():
             self.modes_changed = True
             for name, info in self.index.folders[path].files.items():
@@ -208,9 +197,9 @@ class _Walk:
                 found.add(path)
         return frozenset(found)
 
-    def _descend(self, top: int, place: _Place) -> None:
+    def _descend(self, top: int, place: Ground) -> None:
         """Depth first. Only the deepest folders on the way stay open: there are few descriptors and deep trees."""
-        stack = [_Level(top, self._list(top, place))]
+        stack = [Level(top, self._list(top, place))]
         while stack:
             level = stack[-1]
             if level.below:
@@ -221,7 +210,7 @@ class _Walk:
                 self._give_up(stack)
             os.close(level.descriptor)
 
-    def _go_down(self, stack: list[_Level], inner: _Place) -> None:
+    def _go_down(self, stack: list[Level], inner: Ground) -> None:
         name = inner.path[:-1].rpartition("/")[2]
         try:
             opened = os.open(name, OPEN_FOLDER, dir_fd=stack[-1].descriptor)
@@ -229,14 +218,14 @@ class _Walk:
             self._keep_unread(inner.path, why(error))
             return
         try:
-            stack.append(_Level(opened, self._list(opened, inner)))
+            stack.append(Level(opened, self._list(opened, inner)))
         except OSError as error:
             os.close(opened)
             self._keep_unread(inner.path, why(error))
         if len(stack) > OPEN_LEVELS:
             stack[-1 - OPEN_LEVELS].shut()
 
-    def _give_up(self, stack: list[_Level]) -> None:
+    def _give_up(self, stack: list[Level]) -> None:
         """The way back is another one: what was not walked yet is not known."""
         for level in stack:
             for inner in level.below:
@@ -247,7 +236,7 @@ class _Walk:
         """A folder that cannot be read is uncaptured, with all below it: nothing is said of its files (rule 7)."""
         self.reader.uncaptured[path[:-1]] = reason
 
-    def _list(self, descriptor: int, place: _Place) -> list[_Place]:
+    def _list(self, descriptor: int, place: Ground) -> list[Ground]:
         """Captures one folder's files; gives the folders below it that are to be walked."""
         if place.excluded:
             self.passed.append(place.path)
@@ -255,13 +244,19 @@ class _Walk:
             names = {entry.name: entry for entry in listing}
         place = self._own_rules(descriptor, place, {name for name in names if name.startswith(".")})
         old = self.index.folders.get(place.path)
-        judge = _Judge(self, place, old)
+        judge = self._judge(place, old)
         stats, seen = self._look(place, names)
         if old is not None and seen and old.seen == seen and judge.holds:
             return self._as_before(descriptor, place, old)
         return self._anew(descriptor, place, old, judge, stats, seen)
 
-    def _look(self, place: _Place, names: dict[str, os.DirEntry[str]]) -> tuple[dict[str, os.stat_result], bytes]:
+    def _judge(self, place: Ground, old: Folder | None) -> Judge:
+        prefix = place.repository.prefix if place.repository else ""
+        same_index = self.stamps.get(prefix) == self.index.stamps.get(prefix)
+        named = self.limits.named.get(place.path, ())
+        return Judge(place, old, self.root, named, self.limits.secrets, same_index)
+
+    def _look(self, place: Ground, names: dict[str, os.DirEntry[str]]) -> tuple[dict[str, os.stat_result], bytes]:
         """The stat of each name, and the listing as the index keeps it; b"" where names need a closer look."""
         stats: dict[str, os.stat_result] = {}
         listing: list[tuple[str | int, ...]] = []
@@ -284,7 +279,7 @@ class _Walk:
                 listing.append((name, mode, size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
         return stats, packed_listing(listing) if plain else b""
 
-    def _as_before(self, descriptor: int, place: _Place, old: Folder) -> list[_Place]:
+    def _as_before(self, descriptor: int, place: Ground, old: Folder) -> list[Ground]:
         """A folder that is listed as it was: nothing in it has to be looked at."""
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         if mode != old.mode:
@@ -297,17 +292,17 @@ class _Walk:
     def _anew(
         self,
         descriptor: int,
-        place: _Place,
+        place: Ground,
         old: Folder | None,
-        judge: _Judge,
+        judge: Judge,
         stats: dict[str, os.stat_result],
         seen: bytes,
-    ) -> list[_Place]:
+    ) -> list[Ground]:
         """A folder of which something changed: each name is judged, and read unless the index vouches for it."""
         known = old.files if old else {}
         files: dict[str, FileInfo] = {}
         odd: dict[str, int] = {}
-        below: list[_Place] = []
+        below: list[Ground] = []
         secrets: list[str] = []
         for name, found in stats.items():
             is_folder = stat.S_ISDIR(found.st_mode)
@@ -368,12 +363,12 @@ class _Walk:
     def _finish(
         self,
         descriptor: int,
-        place: _Place,
+        place: Ground,
         old: Folder | None,
-        judge: _Judge,
+        judge: Judge,
         files: dict[str, FileInfo],
         odd: dict[str, int],
-        below: list[_Place],
+        below: list[Ground],
         seen: bytes,
         secrets: list[str],
     ) -> None:
@@ -397,7 +392,7 @@ class _Walk:
         if old is None or old.mode != mode or bool(files or names) != bool(old.file_count or old.folders):
             self.modes_changed = True
 
-    def _own_rules(self, descriptor: int, place: _Place, dotted: set[str]) -> _Place:
+    def _own_rules(self, descriptor: int, place: Ground, dotted: set[str]) -> Ground:
         """The rules inside this folder: a nested repository starts anew, ignore files add theirs."""
         rules, repository = place.rules, place.repository
         if ".git" in dotted and place.path:
@@ -418,109 +413,6 @@ class _Walk:
         return place._replace(rules=rules, repository=repository)
 
 
-class _Level:
-    """A folder on the way down, and what is still to be walked in it."""
-
-    def __init__(self, descriptor: int, below: list[_Place]) -> None:
-        self.descriptor = descriptor
-        self.below = below
-        self._was: tuple[int, int] | None = None
-
-    def shut(self) -> None:
-        """Closes the folder until the walk comes back."""
-        if self._was is None:
-            found = os.fstat(self.descriptor)
-            self._was = (found.st_dev, found.st_ino)
-            os.close(self.descriptor)
-
-    def reopened(self, inner: int) -> bool:
-        """Opens the folder again, from one in it; False when that leads elsewhere by now."""
-        if self._was is None:
-            return True
-        try:
-            self.descriptor = os.open("..", OPEN_FOLDER, dir_fd=inner)
-        except OSError:
-            return False
-        found = os.fstat(self.descriptor)
-        if (found.st_dev, found.st_ino) != self._was:
-            os.close(self.descriptor)
-            return False
-        self._was = None
-        return True
-
-
-class _Judge:
-    """Says for the names of one folder whether they are ignored, from the index where that still holds.
-
-    Kept are names with what they are, a folder's with its slash: "build/" says nothing of a file called build.
-    """
-
-    def __init__(self, walk: _Walk, place: _Place, old: Folder | None) -> None:
-        self._place = place
-        self._root = walk.root
-        self._named = walk.limits.named.get(place.path, ())
-        marks = ("x" if place.excluded else "", "" if walk.limits.secrets else "s", *self._named)
-        self.fingerprint = place.rules.fingerprint + "/".join(marks)
-        self.out: list[str] = []
-        self.forced: list[str] = []
-        prefix = place.repository.prefix if place.repository else ""
-        self._plain: set[str] | None = None
-        self._out: tuple[str, ...] = ()
-        self._forced: tuple[str, ...] = ()
-        same_rules = old is not None and old.rules == self.fingerprint
-        self.holds = same_rules and walk.stamps.get(prefix) == walk.index.stamps.get(prefix)
-        """All that was judged of the folder when it was indexed holds."""
-        if old is not None and self.holds:
-            self._out, self._forced = old.ignored, old.forced
-        self._old = old if same_rules else None
-
-    @property
-    def plain(self) -> set[str]:
-        """Names that no pattern ignores, by the index."""
-        if self._plain is None:
-            old = self._old
-            names = old.files.keys() | {f"{name}/" for name in old.folders} if old is not None else set[str]()
-            self._plain = names.difference(old.forced if old is not None else ())
-        return self._plain
-
-    def ignored(self, name: str, is_folder: bool) -> bool | None:
-        """None: leave it out. Else captured; True: what is below is ignored unless tracked."""
-        kept = f"{name}/" if is_folder else name
-        if kept in self.plain:
-            return False
-        if kept in self._out:
-            self.out.append(kept)
-            return None
-        if kept in self._forced or self._decide(name, is_folder):
-            self.forced.append(kept)
-            return True
-        if self.out and self.out[-1] == kept:
-            return None
-        return False
-
-    def _decide(self, name: str, is_folder: bool) -> bool:
-        """True: a pattern ignores it, but not all below it, or it is tracked or named. If ignored it goes to `out`."""
-        place = self._place
-        path = place.path + name
-        if place.excluded:
-            if place.rules.returns(path, is_folder):
-                return False
-            ours = place.rules.excluded_by_us(place.path)
-        else:
-            source = place.rules.judge(path, is_folder)
-            if source is None:
-                return False
-            ours = source.name == OUR_FILE
-        if (f"{name}/" if is_folder else name) in self._named:
-            return True
-        if is_folder and place.rules.returns_below(path):
-            return True
-        if not ours and place.repository is not None and place.repository.tracks(path, self._root, is_folder):
-            return True
-        self.out.append(f"{name}/" if is_folder else name)
-        return False
-
-
 def _vouched(info: FileInfo, found: os.stat_result) -> bool:
     """Whether the index knows the bytes of a file that looks like this."""
     return info[:5] == (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
@@ -531,11 +423,6 @@ def _is_spare(name: str) -> bool:
     from .restore.paths import SPARE as spare  # rarely needed, and a hook has to start quickly
 
     return spare.fullmatch(os.fsencode(name)) is not None
-
-
-def usual_mode(mode: int) -> int:
-    """The permission bits that git's own mode stands for."""
-    return EXECUTABLE_MODE if mode & 0o100 else FILE_MODE
 
 
 def _git_mode(mode: int) -> int:

@@ -23,3 +23,8 @@ class Node(NamedTuple):
 
 State = Mapping[bytes, Node]
 """Every file and link by its path relative to the root; folders only when empty or when their mode is not 0o755."""
+
+
+def usual_mode(mode: int) -> int:
+    """The permission bits that git's own mode stands for."""
+    return EXECUTABLE_MODE if mode & 0o100 else FILE_MODE
