@@ -21,6 +21,7 @@ from typing import NoReturn
 
 from . import calls, capture, named, roots, trouble
 from .capture import Taken, Wanted
+from .durable import write_atomic
 from .errors import ForkpointError, UnsafePlace
 from .home import data_folder, make_folder
 from .hook import HookEvent, Step
@@ -254,8 +255,7 @@ def _late_file(home: Path, root: str) -> Path:
 
 def _mark_late(home: Path, root: str, pid: int) -> None:
     with contextlib.suppress(OSError):
-        make_folder(home)
-        _late_file(home, root).write_text(str(pid))
+        write_atomic(_late_file(make_folder(home), root), str(pid).encode(), sync=False)
 
 
 def _unmark_late(home: Path, root: str) -> None:

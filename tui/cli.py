@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing itself may be a project's own until `_leave_out_the_project`
+    from typing import NoReturn
 
 
 def main() -> NoReturn:
     """Runs the command line of this process; always ends it."""
+    _let_the_owner_in()
     _fill_standard_files()
     _leave_out_the_project()
     arguments = sys.argv[1:]
@@ -30,6 +34,11 @@ def main() -> NoReturn:
         from .commands.program import run
 
         sys.exit(run(arguments))
+
+
+def _let_the_owner_in() -> None:
+    """What we write must be readable for us: an umask that takes bits from the owner leaves them; others' stay."""
+    os.umask(os.umask(0o077) & 0o077)
 
 
 def _fill_standard_files() -> None:
