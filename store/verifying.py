@@ -113,6 +113,8 @@ def _checkpoint(
         else:
             found.append(Finding(False, f"{name}: its record is that of {held.checkpoint.id}", REBUILD))
     broken = hashing.commit(commit)
+    if (broken or ref not in stored) and objects.listed().commits.get(ref) != commit:
+        return []  # it was deleted meanwhile
     damage.add(name, broken)
     if ref not in stored and not broken and not found:
         found.append(Finding(False, f"{name}: its record cannot be read"))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 import pygit2
 
-from .process import command, start
+from ..errors import StoreDamaged
 from .reader import LARGE, Objects
 from .stream import EMPTY_TREE
 
@@ -127,18 +126,12 @@ class Hashing:
         return (data, "") if KINDS.get(int(number)) == kind and digest.hexdigest() == oid else (b"", DAMAGED)
 
     def _streamed(self, oid: str) -> str:
-        size = self._objects.size(oid)
-        digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-        # Without the threshold git reads a content of up to 512 MB at once.
-        settings = ["git", "-c", f"core.bigFileThreshold={LARGE}"]
-        process = start(
-            settings + command(self._objects.git_dir, "cat-file", "blob", oid)[1:], stdin=subprocess.DEVNULL
-        )
-        assert process.stdout is not None
-        while piece := process.stdout.read(PIECE):
-            digest.update(piece)
-        process.communicate()
-        return "" if process.returncode == 0 and digest.hexdigest() == oid else DAMAGED
+        try:
+            for _ in self._objects.pieces(oid):
+                pass
+        except StoreDamaged:
+            return DAMAGED
+        return ""
 
 
 def _entries(tree: bytes) -> list[Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -35,6 +36,12 @@ ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 COMMIT = 1
 TREE = 2
 LARGE = 8 << 20
+STREAMED = tuple(
+    part
+    for setting in (f"core.bigFileThreshold={LARGE}", "core.packedGitWindowSize=1m", "core.packedGitLimit=32m")
+    for part in ("-c", setting)
+)
+"""What keeps git's memory small: by itself it takes a content of up to 512 MB whole, and maps packs by the gigabyte."""
 LINK = 0o120000
 FOLDER = 0o040000
 RAW_FOLDER = b"40000"
@@ -90,12 +97,26 @@ class Objects:
             while data:
                 data = data[os.write(descriptor, data) :]
             return
-        process = start(command(self.git_dir, "cat-file", "blob", oid), stdin=subprocess.DEVNULL)
+        for piece in self.pieces(oid):
+            left = memoryview(piece)
+            while left:
+                left = left[os.write(descriptor, left) :]
+
+    def pieces(self, oid: str) -> Iterator[bytes]:
+        """A blob's bytes in pieces of a megabyte; raises StoreDamaged at the end when they are not what its id says."""
+        digest = hashlib.sha1(b"blob %d\0" % self.size(oid), usedforsecurity=False)
+        process = start(command(self.git_dir, *STREAMED, "cat-file", "blob", oid), stdin=subprocess.DEVNULL)
         assert process.stdout is not None
-        while piece := process.stdout.read(1 << 20):
-            os.write(descriptor, piece)
-        if process.wait() != 0:
-            raise StoreDamaged("an object cannot be read", path=oid, todo="forkpoint verify")
+        try:
+            while piece := process.stdout.read(1 << 20):
+                digest.update(piece)
+                yield piece
+        finally:
+            process.kill()
+            process.communicate()
+        # git says nothing of a content that it streams.
+        if digest.hexdigest() != oid:
+            raise StoreDamaged("an object is damaged", path=oid, todo="forkpoint verify")
 
     def size(self, oid: str) -> int:
         """Bytes of a blob."""

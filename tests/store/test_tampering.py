@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from forkpoint.store import catalog, ledger
 from forkpoint.store.api import Store
 from forkpoint.store.errors import StoreDamaged
+from forkpoint.store.git.reader import LARGE
 from forkpoint.store.roots import Place
 
 from ..builders.folders import make, seen
@@ -103,6 +105,25 @@ def test_a_blob_with_other_bytes_in_good_form_is_not_taken_for_it(project: Path,
     forged_loose(place, blob, b"content 9\n" * 50)
     assert any(": a is damaged" in what for what in bad(project))
     assert Store.open(project).diff(saved[0], saved[1]).files[0].problem
+
+
+@pytest.mark.parametrize("good_form", [False, True])
+def test_a_large_file_is_hashed_as_it_is_read(project: Path, good_form: bool) -> None:
+    (project / "large").write_bytes(os.urandom(LARGE + 1))
+    point = Store.open(project).save().id
+    (project / "large").write_bytes(b"now")
+    place = place_of(project)
+    blob = commit_of(place, f"{ref_of(point)}:files/large")
+    if good_form:
+        loosen(place)
+        forged_loose(place, blob, b"x" * (LARGE + 1))
+    else:
+        flip_object(place, blob)
+    assert any(": large is damaged" in what for what in bad(project))
+    store = Store.open(project)
+    done = store.restore(store.plan_restore(point, "files", everything=True))
+    assert [change.path for change in done.failed] == [b"large"]
+    assert (project / "large").read_bytes() == b"now"
 
 
 def test_a_file_that_many_checkpoints_share_is_told_once_with_all_of_them(project: Path, saved: list[str]) -> None:
