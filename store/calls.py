@@ -9,20 +9,19 @@ Named tuples here and in what else a hook imports: a dataclass takes a milliseco
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from . import lightjson as json
 from .durable import write_atomic
 from .home import make_folder
 from .hook import HookEvent
+from .light import TYPE_CHECKING, Generator, NamedTuple, Path, TypeVar, contextmanager
 from .locks import held
 from .processes import born, is_there
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from .model import Live
 
 KEPT_SESSIONS = 50

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, suppress
-from pathlib import Path
-from typing import NamedTuple
 
 from . import agents, named, points, statindex, walks
 from .errors import GitFailed, StoreUnwritable
 from .git.stream import Put, put_inline
 from .home import settings
 from .ignore import RuleBook
+from .light import Callable, ExitStack, Iterable, Mapping, NamedTuple, Path, suppress
 from .named import Named
 from .points import Checkpoint
 from .reading import Sink

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+
+from .light import Generator, Path, contextmanager, suppress
 
 BEGINNING, END = ".forkpoint-", ".tmp"
 """Of the names of files that are being written."""

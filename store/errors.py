@@ -6,8 +6,8 @@ Exit codes are those of design.md section 6: 1 failed or done in part, 2 wrong u
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
+
+from .light import Generator, contextmanager
 
 
 class ForkpointError(Exception):

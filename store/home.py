@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
-from typing import NamedTuple
 
 from .durable import sync_folder
 from .errors import ForkpointError
+from .light import Mapping, NamedTuple, Path, suppress
 
 
 class Settings(NamedTuple):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from .light import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Save = Literal["nothing", "drift", "always"]
+    """drift: only when the files are not those of the root's newest checkpoint."""
 
 if TYPE_CHECKING:  # the model's classes would cost a hook a tenth of its time
     from .model import Reason, Side
-
-Save = Literal["nothing", "drift", "always"]
-"""drift: only when the files are not those of the root's newest checkpoint."""
 
 
 class HookEvent(NamedTuple):

@@ -8,14 +8,12 @@ empty, and noted as unanswered: a save stands and says so, a restore stops befor
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
-from collections.abc import Iterable
-from typing import NamedTuple
 
 from .errors import GitFailed
 from .git.process import call_in, personal_setting
+from .light import Iterable, NamedTuple, blake2b
 from .patterns import returns_below, speaking, verdict
 
 GIT_FILE = ".gitignore"
@@ -50,7 +48,7 @@ class Rules:
 
     def __init__(self, sources: tuple[Source, ...] = ()) -> None:
         self.sources = sources
-        self.fingerprint = hashlib.blake2b(repr(sources).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        self.fingerprint = blake2b(repr(sources).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
     def extended(self, more: Iterable[Source]) -> Rules:
         """These rules and those of a folder below, each kind in its place."""

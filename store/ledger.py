@@ -12,13 +12,10 @@ A deletion is on the disk before the ref goes. Whoever calls holds the store for
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import StoreUnwritable
+from .light import TYPE_CHECKING, Callable, Iterable, Iterator, NamedTuple, blake2b, suppress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,7 +180,7 @@ def _last_line(data: bytes) -> bytes:
 
 
 def _next(chain: bytes, rest: bytes) -> bytes:
-    return hashlib.blake2b(chain + rest, digest_size=CHAIN // 2).hexdigest().encode()
+    return blake2b(chain + rest, digest_size=CHAIN // 2).hexdigest().encode()
 
 
 def _chained(said: Iterable[tuple[bytes, str, str]], chain: str) -> Iterator[bytes]:

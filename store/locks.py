@@ -8,17 +8,13 @@ wakes anyone, and under load somebody would never be the one.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from functools import lru_cache
-from pathlib import Path
-from typing import NamedTuple
 
+from . import lightjson as json
 from .errors import Busy, StoreUnwritable
 from .home import make_folder
+from .light import Generator, NamedTuple, Path, contextmanager, lru_cache, suppress
 from .processes import born, is_there
 from .waiting import listener
 

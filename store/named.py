@@ -7,8 +7,8 @@ of it are kept by their absolute paths (see outside.py).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from .light import Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 Named = Mapping[str, tuple[str, ...]]
 """Folder ("" or "a/b/") → names in it that are named ("x"), or lead to one that is ("c/")."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from . import points
 from .git.stream import Put, put, put_inline
+from .light import Iterable, Iterator, Mapping, NamedTuple
 from .reading import Reader, Sink, why
 from .scan import Limits
 from .secrets import LEFT_OUT, looks_secret

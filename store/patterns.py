@@ -7,9 +7,11 @@ nothing, and so does it here: one odd line must not keep a project from being re
 from __future__ import annotations
 
 import os
-import re
-from functools import lru_cache
-from typing import NamedTuple
+
+from .light import TYPE_CHECKING, NamedTuple, lru_cache
+
+if TYPE_CHECKING:
+    import re
 
 SPECIAL = b"*?[\\"
 NEVER = b"(?!)"
@@ -105,6 +107,8 @@ def _trimmed(line: bytes) -> bytes:
 
 
 def _pattern(line: bytes) -> Pattern:
+    import re  # only names that are new have to be judged
+
     ignores, line = not line.startswith(b"!"), line.removeprefix(b"!")
     folders_only, line = line.endswith(b"/"), line.removesuffix(b"/")
     names = b"/" not in line
@@ -120,6 +124,8 @@ def _pattern(line: bytes) -> Pattern:
 
 def _expression(pattern: bytes, *, across: bool) -> bytes:
     """A regular expression for a pattern; `across`: its stars match slashes as well."""
+    import re  # only names that are new have to be judged
+
     parts: list[bytes] = []
     at = 0
     while at < len(pattern):
@@ -155,6 +161,8 @@ def _stars(pattern: bytes, at: int, across: bool) -> tuple[bytes, int]:
 
 def _bracket(pattern: bytes, at: int, across: bool) -> tuple[bytes, int]:
     """A set of bytes and where it ends; one that is not closed, or names an unknown class, never matches."""
+    import re  # only names that are new have to be judged
+
     negated = pattern[at : at + 1] in (b"!", b"^") and at < len(pattern)
     at += negated
     members: set[int] = set()

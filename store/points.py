@@ -14,13 +14,15 @@ A checkpoint is a parentless commit with a ref of its own, `refs/points/ab/<id>`
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
+from . import lightjson as json
 from .errors import StoreDamaged
 from .ignore import Source
+from .light import TYPE_CHECKING, Iterable, Mapping, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 REFS = "refs/points/"
 FILES = "files"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+from .light import Path
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 

@@ -7,10 +7,13 @@ import hashlib
 import os
 import stat
 import time
-from typing import IO, Protocol
 
 from .git.stream import blob_id
+from .light import TYPE_CHECKING, Protocol
 from .statindex import FileInfo
+
+if TYPE_CHECKING:
+    from typing import IO
 
 IN_MEMORY = 8 << 20
 FRESH = 20_000_000

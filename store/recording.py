@@ -14,10 +14,6 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import NoReturn
 
 from . import calls, capture, named, roots, trouble
 from .capture import Taken, Wanted
@@ -25,8 +21,12 @@ from .durable import write_atomic
 from .errors import ForkpointError, UnsafePlace
 from .home import data_folder, make_folder
 from .hook import HookEvent, Step
+from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, suppress
 from .points import Checkpoint
 from .roots import Place
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 BUDGET = 5.0
 """Seconds that an agent waits for a hook of ours, waiting for locks included."""

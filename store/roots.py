@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from functools import lru_cache
-from pathlib import Path
-from typing import NamedTuple
 
+from . import lightjson as json
 from .durable import sync_folder, sync_tree, write_atomic
 from .errors import Busy, NoWorkspace, Refused, StoreDamaged, StoreUnwritable, UnsafePlace
 from .git import process
 from .home import make_folder, settings
+from .light import Generator, NamedTuple, Path, contextmanager, lru_cache, suppress
 from .locks import held
 from .text import path_text
 from .waiting import note
@@ -321,6 +316,8 @@ def birth_of(folder: str) -> str:
 @lru_cache(maxsize=64)
 def _asked_birth(folder: str, *unchanged: int) -> str:
     """The answer of stat(1), asked once while the folder is `unchanged`: some look every second."""
+    import subprocess
+
     try:
         done = subprocess.run(["stat", "-c", "%W", folder], capture_output=True, check=False)
     except OSError:

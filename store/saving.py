@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
 
 from . import capture, repacking, roots
 from .capture import Wanted
 from .errors import NoWorkspace
 from .home import data_folder
+from .light import Callable, NamedTuple, Path
 from .points import Checkpoint
 
 

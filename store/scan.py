@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from .errors import Refused
 from .ignore import (
@@ -26,6 +24,7 @@ from .ignore import (
 )
 from .judging import Ground, Judge
 from .levels import OPEN_FOLDER, OPEN_LEVELS, Level
+from .light import Iterable, Mapping, NamedTuple
 from .reading import Reader, Sink, why
 from .secrets import LEFT_OUT, looks_secret
 from .states import FOLDER_MODE, Node, State, usual_mode

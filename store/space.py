@@ -7,10 +7,10 @@ restore, or a deletion that frees space, must not fail for want of it.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from .errors import ForkpointError, StoreUnwritable
 from .home import settings
+from .light import Path
 
 VARIABLE = "FORKPOINT_LEAST_FREE"
 LEAST_FREE = 1 << 30

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from .light import Mapping, NamedTuple
 
 FILE_MODE = 0o644
 EXECUTABLE_MODE = 0o755

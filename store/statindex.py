@@ -6,14 +6,11 @@ marshal, because a hook reads it on every call: 50,000 entries load in the time 
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
 
 from .durable import write_atomic
+from .light import Mapping, NamedTuple, Path, blake2b
 
 FORMAT = 5
 
@@ -98,7 +95,7 @@ def load(file: Path) -> Index:
     except OSError:
         return Index()
     digest, body = data[:16], data[16:]
-    if hashlib.blake2b(body, digest_size=16).digest() != digest:
+    if blake2b(body, digest_size=16).digest() != digest:
         return Index()
     version, *parts = marshal.loads(body)
     if version != _version():
@@ -114,7 +111,7 @@ def encode(index: Index) -> bytes:
     body = marshal.dumps(
         (_version(), index.tree, index.point, index.time, dict(index.stamps), folders, *maps, index.pack)
     )
-    return hashlib.blake2b(body, digest_size=16).digest() + body
+    return blake2b(body, digest_size=16).digest() + body
 
 
 def save(file: Path, data: bytes) -> None:

@@ -6,7 +6,10 @@ itself. Escapes inside of a text reach the terminal through every text widget, s
 
 from __future__ import annotations
 
-import re
+from .light import TYPE_CHECKING, lru_cache
+
+if TYPE_CHECKING:
+    import re
 
 _C0 = "".join(chr(code) for code in range(0x20) if chr(code) not in "\t\n") + "\x7f"
 # Format characters that hide text or turn its direction. The joiners U+200C and U+200D stay: scripts and emoji need
@@ -15,10 +18,18 @@ _HIDDEN = (
     "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
 )
-_UNSAFE = re.compile(f"[{re.escape(_C0)}\x80-\x9f{_HIDDEN}\ud800-\udfff]")
-_COLOUR = re.compile("\x1b\\[[0-9;:]*m")
-_WORD = re.compile(r"\S")
+_UNSAFE = f"[{_C0}\x80-\x9f{_HIDDEN}\ud800-\udfff]"
+_COLOUR = "\x1b\\[[0-9;:]*m"
+_WORD = r"\S"
 _ELLIPSIS = "…"
+
+
+@lru_cache(maxsize=8)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """The expression, compiled when the first text needs it: most are plain, and a hook shows none."""
+    import re
+
+    return re.compile(pattern)
 
 
 def clean(text: str, keep_lines: bool = False) -> str:
@@ -31,7 +42,7 @@ def clean(text: str, keep_lines: bool = False) -> str:
     text = text.replace("\r\n", "\n")
     if not keep_lines:
         text = text.replace("\n", " ").replace("\t", " ")
-    return _UNSAFE.sub(_visible, text)
+    return _compiled(_UNSAFE).sub(_visible, text)
 
 
 def first_line(text: str, limit: int = 300) -> str:
@@ -42,7 +53,7 @@ def first_line(text: str, limit: int = 300) -> str:
     if line and line.isprintable() and (feed or len(head) <= limit):
         # Nearly every text: one plain line, or a plain first one.
         return line
-    start = _WORD.search(text)
+    start = _compiled(_WORD).search(text)
     if start is None:
         return ""
     begin = start.start()
@@ -57,7 +68,7 @@ def first_line(text: str, limit: int = 300) -> str:
 
 def without_colour(text: str) -> str:
     """The text of a program's output without its colour sequences (SGR); every other escape is left for clean()."""
-    return _COLOUR.sub("", text) if "\x1b" in text else text
+    return _compiled(_COLOUR).sub("", text) if "\x1b" in text else text
 
 
 def path_text(path: bytes | str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
 
 from .git.stream import EMPTY_TREE, Put, Stream
+from .light import Iterable, Mapping
 from .scan import Scan
 from .statindex import FileInfo, Folder, Index
 

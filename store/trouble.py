@@ -7,17 +7,19 @@ the system's temporary one.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
 
+from . import lightjson as json
 from .durable import write_atomic
 from .errors import Busy, ForkpointError, GitMissing
 from .home import make_folder
+from .light import TYPE_CHECKING, NamedTuple, Path
 from .text import first_line
+
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "trouble.json"
 HOUR = 3600 * 1_000_000_000

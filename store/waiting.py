@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from contextvars import ContextVar
+
+from .light import Callable, Generator, contextmanager
 
 Tell = Callable[[str], None]
 """Gets one line of clean text."""

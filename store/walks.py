@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import marshal
 import time
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from .durable import write_atomic
 from .ignore import Source
+from .light import TYPE_CHECKING, NamedTuple, Path, suppress
 from .locks import somebody_waits
 from .processes import boot
 from .roots import Place
 from .scan import Limits, Scan
 from .statindex import Index
+
+if TYPE_CHECKING:
+    from typing import Any
 
 DIGEST = 16
 """So many bytes at the beginning of a stat index tell it from every other."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from typing import IO
 
 from . import ledger, points
 from .errors import GitFailed, StoreUnwritable
 from .git.known import where
 from .git.stream import EMPTY_TREE, Put, Stream, blob_id, put, put_inline, put_tree
+from .light import TYPE_CHECKING, Callable, ExitStack, Iterable, Iterator
 from .points import Checkpoint
 from .roots import Place
 from .scan import Scan
@@ -18,6 +16,9 @@ from .space import Room
 from .states import FOLDER_MODE, Node
 from .statindex import Index
 from .trees import LINK, Trees, file_mode
+
+if TYPE_CHECKING:
+    from typing import IO
 
 Progress = Callable[[int], None]
 """Called now and then with the number of files stored so far."""

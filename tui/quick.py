@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
 
 from ..store.errors import Busy, ForkpointError, Refused
+from ..store.light import Callable, Iterator, NamedTuple, Sequence, contextmanager
 from ..store.saving import Saved, root_of, save
 from ..store.text import path_text
 from . import words

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ..store.light import TYPE_CHECKING, Sequence
 from ..store.text import clean, path_text
 
 if TYPE_CHECKING:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
 
 from ..errors import UsageError
+from ..light import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from .base import Agent
@@ -30,4 +29,4 @@ def get(name: str) -> Agent:
     known = names()
     if name not in known:
         raise UsageError(f'there is no agent "{name}"', todo=f"one of: {', '.join(known)}")
-    return cast("Agent", import_module(f".{name}", __name__))
+    return cast("Agent", __import__(f"{__name__}.{name}", fromlist=["*"]))

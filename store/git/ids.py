@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from ..light import TYPE_CHECKING, Protocol
 
 COMMIT, TREE, BLOB = 1, 2, 3
 KINDS = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob"}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+
+from ..light import suppress
 
 FANOUT, IDS = 8, 8 + 256 * 4
 """Where a pack's index (version 2) has its table of first bytes, and its ids."""

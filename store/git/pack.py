@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
 
 from ..durable import sync_folder, write_all
 from ..errors import GitFailed, StoreUnwritable
+from ..light import Callable, Generator, Iterable, contextmanager, suppress
 from .ids import BLOB, begun, object_id
 
 FOLDER = 0o040000

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from ..errors import GitFailed, GitMissing, StoreUnwritable
 from ..home import make_folder
+from ..light import TYPE_CHECKING, Iterable, Mapping, Path
+
+if TYPE_CHECKING:
+    import subprocess
 
 SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -30,6 +30,8 @@ READING = (
     "-c",
     "core.hooksPath=/dev/null",
 )
+PIPE = -1
+"""subprocess.PIPE; importing that module takes as long as starting git."""
 UNWRITABLE = (
     "No space left",
     "Out of diskspace",
@@ -60,8 +62,10 @@ def command(git_dir: Path, *arguments: str) -> list[str]:
     return ["git", *settings, f"--git-dir={git_dir}", *arguments]
 
 
-def start(arguments: list[str], *, stdin: int | None = subprocess.PIPE, **options: object) -> subprocess.Popen[bytes]:
+def start(arguments: list[str], *, stdin: int | None = PIPE, **options: object) -> subprocess.Popen[bytes]:
     """Starts an isolated git; raises GitMissing when there is none on PATH."""
+    import subprocess
+
     try:
         return subprocess.Popen(
             arguments,
@@ -88,6 +92,8 @@ def call_in(folder: bytes | str, *arguments: str) -> bytes | None:
 
     Whoever owns it is asked all the same, and no program that its configuration names is run.
     """
+    import subprocess
+
     try:
         process = start(["git", *READING, *arguments], stdin=subprocess.DEVNULL, cwd=folder)
     except (NotADirectoryError, FileNotFoundError):
@@ -106,6 +112,8 @@ def personal_setting(folder: bytes | str, name: str, git_dirs: Iterable[str] = (
     """
     if sys.platform.startswith("linux") and not _may_be_set(name, git_dirs):
         return ""
+    import subprocess
+
     clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     clean["GIT_OPTIONAL_LOCKS"] = "0"
     try:
@@ -159,6 +167,8 @@ def finish(process: subprocess.Popen[bytes], what: str, data: bytes = b"") -> by
 
 def failure(what: str, complaint: bytes, code: int) -> GitFailed | StoreUnwritable:
     """The error that tells what git said."""
+    import signal
+
     words = complaint.decode("utf-8", "replace").strip()
     last = next((line for line in reversed(words.splitlines()) if line.startswith(("fatal", "error"))), words)
     if code == -signal.SIGXFSZ:
@@ -172,6 +182,8 @@ def failure(what: str, complaint: bytes, code: int) -> GitFailed | StoreUnwritab
 
 def create(git_dir: Path) -> None:
     """Makes an empty bare object store of our own."""
+    import subprocess
+
     make_folder(git_dir.parent)
     finish(start(["git", "init", "--quiet", "--bare", "--template=", str(git_dir)], stdin=subprocess.DEVNULL), "init")
     git_dir.chmod(0o700)

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from pathlib import Path
-from typing import NamedTuple
 
 from ..durable import sync_folder, write_all
 from ..errors import GitFailed
+from ..light import Callable, Iterable, NamedTuple, Path, suppress
 from . import pack
 from .ids import BLOB, COMMIT, EMPTY_TREE, TREE, blob_id, object_id
 from .pack import FOLDER, Pack, tree_object

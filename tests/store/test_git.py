@@ -93,6 +93,7 @@ def test_git_is_cut_off_from_the_environment(monkeypatch: pytest.MonkeyPatch) ->
     assert {name for name in found if name.startswith("GIT_")} == {
         "GIT_CONFIG_NOSYSTEM",
         "GIT_CONFIG_GLOBAL",
+        "GIT_NO_LAZY_FETCH",
         "GIT_OPTIONAL_LOCKS",
         "GIT_TERMINAL_PROMPT",
     }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, BinaryIO
+
+from ...light import TYPE_CHECKING, Callable, Sequence
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from ...model import Block, Conversation, Entry, Live, SessionInfo
     from ..base import Evidence, Fork, PartialState, Source
 

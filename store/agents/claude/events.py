@@ -6,12 +6,11 @@ written; hence checkpoints are bound to (session, prompt id or tool-use id), and
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from typing import cast
 
+from ... import lightjson as json
 from ...hook import HookEvent, Step
+from ...light import Mapping, cast
 from ...text import first_line
 
 NAME = "claude"
