@@ -401,7 +401,7 @@ def counted(objects: Objects, stored: Stored, have: Mapping[str, Stored]) -> Row
 
 def _lines(objects: Objects, pairs: dict[bytes, tuple[Node | None, Node | None]]) -> tuple[int, int]:
     def read(_: bytes, node: Node) -> bytes:
-        return objects.read(node.oid)
+        return objects.text(node.oid)
 
     added = removed = 0
     for path, (old, new) in pairs.items():

@@ -15,6 +15,7 @@ from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
 from . import outside
+from .contents import LARGEST, TooLarge
 from .errors import StoreDamaged
 from .git.compare import hunks, is_binary, line_counts
 from .model import FileDiff, Hunk, Line
@@ -22,13 +23,12 @@ from .secrets import MARK, path_looks_secret
 from .states import Node
 
 Read = Callable[[bytes, Node], bytes]
-"""Gives the bytes of a node at a path: from the store, or from the disk."""
+"""Gives the bytes of a node at a path: from the store, or from the disk. Raises TooLarge for too many."""
 Changes = Mapping[bytes, tuple[Node | None, Node | None]]
 
 Status = Literal["added", "deleted", "modified", "renamed", "mode", "type"]
 
 HEADER = "--- a\n+++ b\n"
-LARGEST = 32 << 20
 
 
 def summarise(changes: Changes, read_old: Read, read_new: Read, renamed: Mapping[bytes, bytes]) -> list[FileDiff]:
@@ -70,7 +70,7 @@ def count(path: bytes, old: Node | None, new: Node | None, read_old: Read, read_
     """Lines that come and go at a path; None where lines mean nothing: binary, links, folders, too large."""
     try:
         before, after = _text(path, old, read_old), _text(path, new, read_new)
-    except (StoreDamaged, OSError):
+    except (StoreDamaged, TooLarge, OSError):
         return None
     if before is None or after is None or len(before) + len(after) > LARGEST:
         return None
@@ -108,6 +108,8 @@ def _file(
             before = _text(old_path or path, old, read_old) or b""
             after = _text(path, new, read_new) or b""
             counts = line_counts(before, after) if len(before) + len(after) <= LARGEST else None
+    except TooLarge:
+        counts = None
     except (StoreDamaged, OSError) as error:
         problem = str(error)
     notes = _notes(path, old_path, old, new, counts, read_old, read_new)
@@ -165,22 +167,27 @@ def _named(path: bytes, node: Node, read: Read) -> str:
         return f"a {node.kind}"
     try:
         return f"a link to {os.fsdecode(read(path, node))}"
-    except (StoreDamaged, OSError):
+    except (StoreDamaged, TooLarge, OSError):
         return "a link"
 
 
 def _binary(
     path: bytes, old_path: bytes | None, old: Node | None, new: Node | None, read_old: Read, read_new: Read
 ) -> str:
+    sides = ((old_path or path, old, read_old), (path, new, read_new))
     try:
-        sizes = [
-            len(read(at, node))
-            for at, node, read in ((old_path or path, old, read_old), (path, new, read_new))
-            if node is not None
-        ]
+        sizes = [_size(at, node, read) for at, node, read in sides if node is not None]
     except (StoreDamaged, OSError):
         return "binary"
-    return "binary, " + " → ".join(f"{size} bytes" for size in sizes)
+    large = sum(sizes) > LARGEST
+    return ("too large to compare, " if large else "binary, ") + " → ".join(f"{size} bytes" for size in sizes)
+
+
+def _size(path: bytes, node: Node, read: Read) -> int:
+    try:
+        return len(read(path, node))
+    except TooLarge as large:
+        return large.size
 
 
 def _with_hunks(
@@ -200,6 +207,8 @@ def _with_hunks(
         if is_binary(before) or is_binary(after) or len(before) + len(after) > LARGEST:
             return summary
         parsed = parse(hunks(before, after, context, ignore_space))
+    except TooLarge:
+        return summary
     except (StoreDamaged, OSError, UnidiffParseError) as error:
         return _replace(summary, problem=str(error) or type(error).__name__)
     return _replace(summary, hunks=parsed)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from . import agents, diff, forking, live, outside, timeline
 from .agents.base import Evidence
+from .contents import TooLarge
 from .errors import Refused, UsageError
 from .forking import ForkPlan
 from .git.compare import merge
@@ -168,7 +169,10 @@ def planned(
         return diff.count(path, old, new, files.now.read, files.then.read)
 
     def merged(path: bytes, base: Node, mine: Node, theirs: Node) -> bytes | None:
-        return merge(workspace.objects().read(base.oid), files.now.read(path, mine), files.then.read(path, theirs))
+        try:
+            return merge(workspace.objects().text(base.oid), files.now.read(path, mine), files.then.read(path, theirs))
+        except TooLarge:
+            return None
 
     with opened_root(workspace.root) as top:
         return plan_paths(

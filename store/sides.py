@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from . import named, outside
 from .agents.base import PartialState
+from .contents import refuse_large
 from .errors import StoreDamaged
 from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
@@ -86,7 +87,7 @@ def of_checkpoint(objects: Objects, stored: Stored, title: str) -> Side:
         title,
         checkpoint.time,
         objects.state(stored),
-        lambda path, node: objects.read(node.oid),
+        lambda path, node: objects.text(node.oid),
         known,
         {os.fsencode(path): why for path, why in checkpoint.uncaptured.items()},
         objects.sources(stored),
@@ -139,17 +140,19 @@ def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
 def _backup(file: str) -> bytes:
     try:
         with open(file, "rb") as stream:
+            refuse_large(os.fstat(stream.fileno()).st_size)
             return stream.read()
     except OSError as error:
         raise StoreDamaged("the agent's backup is gone", path=file, todo=str(error.strerror)) from None
 
 
 def on_disk(root: str, path: bytes, node: Node) -> bytes:
-    """The bytes of a file or link below a root, for showing; links are not followed (rule 5)."""
+    """The bytes of a file or link below a root, for showing; links are not followed (rule 5). Raises TooLarge."""
     with opened_root(root) as top, opened_parent(top, path) as (folder, name):
         if node.kind == "link":
             return os.readlink(name, dir_fd=folder)
         with open(os.open(name, CONTENT, dir_fd=folder), "rb") as stream:
+            refuse_large(os.fstat(stream.fileno()).st_size)
             return stream.read()
 
 

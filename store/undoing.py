@@ -93,7 +93,7 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
         f"{record.summary} · {clock(record.time)}",
         record.time,
         wanted,
-        lambda path, node: objects.read(node.oid),
+        lambda path, node: objects.text(node.oid),
         uncaptured=now.uncaptured,
         sources=now.sources,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 
 from . import ledger, points
@@ -100,17 +101,25 @@ class Writer:
     def _extra(self, extra: list[tuple[bytes, Node]]) -> Iterator[Put]:
         if not extra:
             return
-        from .sides import on_disk  # only guards need it, and they are no hook's
+        from .restore.below import CONTENT, opened_parent, opened_root  # only guards need it, and they are no hook's
 
-        for path, node in extra:
-            if node.kind != "folder":
-                data = on_disk(self._place.root.path, path, node)
-                if blob_id(data) != node.oid:
+        with opened_root(self._place.root.path) as top:
+            for path, node in extra:
+                if node.kind == "folder":
+                    continue
+                try:
+                    with opened_parent(top, path) as (folder, name):
+                        if node.kind == "link":
+                            target = os.readlink(name, dir_fd=folder)
+                            self.large(node.oid, io.BytesIO(target), len(target))
+                        else:
+                            with open(os.open(name, CONTENT, dir_fd=folder), "rb") as stream:
+                                self.large(node.oid, stream, os.fstat(stream.fileno()).st_size)
+                except GitFailed:
                     raise StoreUnwritable(
                         "a path changed while its guard was taken", path=os.fsdecode(path), todo="try again"
-                    )
-                oid = self.open(len(data)).blob(data, node.oid)
-                yield put(LINK if node.kind == "link" else file_mode(node.mode), oid, path)
+                    ) from None
+                yield put(LINK if node.kind == "link" else file_mode(node.mode), node.oid, path)
 
     def _count(self, oid: str) -> None:
         self._sent.add(oid)

@@ -16,6 +16,7 @@ SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsync=all",
     "core.attributesFile=/dev/null",
+    "core.bigFileThreshold=8m",
     "core.sharedRepository=0600",
     "core.maxTreeDepth=10000",
     "fastimport.unpackLimit=1",

@@ -15,6 +15,7 @@ import pygit2
 from pygit2.enums import ConfigLevel
 
 from .. import points
+from ..contents import refuse_large
 from ..errors import StoreDamaged
 from ..ignore import Source
 from ..points import Checkpoint
@@ -88,6 +89,11 @@ class Objects:
             return found.data
         except pygit2.GitError:
             raise StoreDamaged("an object is damaged", path=oid, todo="forkpoint verify") from None
+
+    def text(self, oid: str) -> bytes:
+        """A blob's bytes, to be compared or shown. Raises StoreDamaged, TooLarge."""
+        refuse_large(self.size(oid))
+        return self.read(oid)
 
     def copy(self, oid: str, descriptor: int) -> None:
         """Writes a blob's bytes to an open file, with little memory whatever its size."""
