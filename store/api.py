@@ -61,14 +61,14 @@ from .naming import clock
 from .operations import Record
 from .planning import RestorePlan
 from .rebuilding import RebuildPlan
-from .resolve import FILES, Resolved, quick, resolve
 from .repacking import Repacked
+from .resolve import FILES, Resolved, quick, resolve
 from .saving import Saved
 from .sides import Side
 from .status import Status
 from .undoing import UndoPlan
-from .workspace import Workspace
 from .usage import Usage
+from .workspace import Workspace
 
 __all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan", "Usage"]
 
@@ -301,7 +301,6 @@ class Store:
         with self._workspace.lock:
             return recovering.recover(self._workspace, back)
 
-    def token(self) -> str:
     def repack(self) -> Repacked:
         """Makes the store small: packs and refs together, and frees what was deleted. Raises Busy when one is at it.
 
@@ -314,10 +313,10 @@ class Store:
         with self._workspace.lock:
             return usage.usage(self._workspace)
 
+    def token(self) -> str:
         """A cheap value that changes when a checkpoint, an operation or lines of a transcript came."""
         return self._workspace.token()
 
-    def _module_of(self, entry: Entry) -> agents.Agent:
     @contextmanager
     def _working(self) -> Generator[None]:
         """What may leave a pack behind."""
@@ -327,6 +326,7 @@ class Store:
         if place is not None:
             repacking.start_apart(place)
 
+    def _module_of(self, entry: Entry) -> agents.Agent:
         infos = self._workspace.known_sessions()
         found = next((info for info in infos if entry.session in info.ids), None)
         if found is None:
