@@ -96,6 +96,7 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
         lambda path, node: objects.text(node.oid),
         uncaptured=now.uncaptured,
         sources=now.sources,
+        named=now.named,
     )
     pairs = differences(then.state, Coverage(), now.state, coverage(now))
     left = {path: (pair[0] if redo else pair[1]) for path, pair in changes.items()}

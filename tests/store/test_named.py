@@ -176,6 +176,7 @@ def test_a_file_outside_is_kept_shown_and_diffed_but_never_restored(
         assert outside_rows == ([(str(notes), "outside of the folder")] if point != before else [])
         assert not done["restored"]
     assert notes.read_text() == "one\ntwo\n"
+    assert forkpoint("verify", "-C", project).code == 0
 
 
 def test_what_happens_outside_is_noticed_without_being_named_again(

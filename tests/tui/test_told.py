@@ -160,12 +160,14 @@ def test_files_are_listed_with_what_is_special_about_them() -> None:
         FileDiff(b"b.bin", None, "modified", 0, 0, (), ("binary, 12 kB → 14 kB",)),
         FileDiff(b"new", b"old", "renamed", 0, 0),
         FileDiff(b"c", None, "modified", 0, 0, problem="its content is missing"),
+        FileDiff(b"/etc/app/.env", None, "modified", 1, 0, (), ("outside of the folder", "secret?")),
     )
     assert told(detail.files_changed(Diff("a", "b", files, unknown=2), SIGNS)) == [
         "M a.py  +3 −1",
         "M b.bin    binary, 12 kB → 14 kB",
         "R old → new  ",
         "M c    ✗ its content is missing",
+        "M /etc/app/.env  +1  outside of the folder, secret?",
         "",
         "2 paths known to one side only: not compared.",
     ]
