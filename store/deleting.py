@@ -1,8 +1,8 @@
 """Deleting points: what stays is their rows, in an operation; what goes is their refs, and later their bytes.
 
-An intent is written first, then the operation, then all refs go in one transaction of git's. What is interrupted before
-the operation stands leaves the points there; after it the next command goes on (`finish`). The bytes are freed by the
-next repacking, which the intent becomes a note for.
+An intent is written first, then the operation, then the refs go. What is interrupted before the operation stands leaves
+the points there; after it the next command goes on (`finish`). The bytes are freed by the next repacking, which the
+intent becomes a note for.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from . import ledger, operations, points, roots, statindex, transcripts, tree
 from .catalog import Row
 from .durable import sync_folder, write_atomic
 from .errors import Busy, GitFailed, GitMissing, Refused, StoreDamaged, StoreUnwritable, UnknownId
-from .git.process import call
+from .git import packed
 from .git.reader import Objects
-from .git.stream import free
 from .operations import Record, taken_back
 from .restore import journal
 from .roots import Place
@@ -70,6 +69,7 @@ def delete(
             rows=tuple(_plain(row) for row in chosen),
             sessions=_last_of(workspace.objects(), chosen, rows),
         )
+        packed.sound(place.git_dir)
         write_atomic(place.deleting_file, record.id.encode())
         operations.append(place, workspace.objects(), record, locked=True)
         _carry_out(place, record)
@@ -196,11 +196,8 @@ def _carry_out(place: Place, record: Record) -> None:
     for other in _roots(place):
         _forget(other, gone)
     if going:
-        locks = ("packed-refs.lock", "packed-refs.new", *(f"{ref}.lock" for ref in going))
-        free(*(place.git_dir / name for name in locks))
         ledger.removed(place, [(ref, standing[ref]) for ref in going])
-        lines = ["start", *(f"delete {ref} {standing[ref]}" for ref in going), "prepare", "commit", ""]
-        call(place.git_dir, "update-ref", "--stdin", data="\n".join(lines).encode())
+        packed.remove(place.git_dir, going)
     os.replace(place.deleting_file, place.unreachable_file)
     sync_folder(place.workspace)
 

@@ -17,12 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from . import ledger, roots, space, witness
+from . import ledger, roots, space
 from .durable import sync_folder
 from .errors import ForkpointError, StoreDamaged, StoreUnwritable
+from .git import packed
 from .git.process import command, finish, start
-from .git.refs import listed
-from .git.stream import free
 from .home import make_folder
 from .locks import held
 from .roots import Place
@@ -46,7 +45,6 @@ LIMITS = (
 """What keeps git's memory below 150 MB; larger files are stored as they are."""
 _started: dict[Path, float] = {}
 """When this process started one last: a store that is read-only does not tell that it was tried."""
-LOCKS = ("packed-refs.lock", "packed-refs.new")
 
 
 class Repacked(NamedTuple):
@@ -148,14 +146,14 @@ def _drop_unreached(place: Place) -> None:
     deletion = place.unreachable_file.read_bytes()
     old = _packs(place)
     tips = _tips(place)
-    packed = _packed(place, tips)
+    made = _packed(place, tips)
     with place.writing("repack"):
-        _install(place, packed)
+        _install(place, made)
         later = _tips(place) - tips
         if later:
-            packed += _packed(place, later, besides=packed)
-            _install(place, packed)
-        new = {f"pack-{name}.pack" for name in packed}
+            made += _packed(place, later, besides=made)
+            _install(place, made)
+        new = {f"pack-{name}.pack" for name in made}
         _remove(place, old.keys() - new)
         if place.unreachable_file.read_bytes() == deletion:
             place.unreachable_file.unlink()
@@ -163,10 +161,13 @@ def _drop_unreached(place: Place) -> None:
 
 def _tips(place: Place) -> set[str]:
     """Every commit that is to be kept with all that it reaches."""
+    from .git.refs import listed  # a save imports this module, and needs neither
+    from .witness import heads
+
     refs = listed(place.git_dir)
     if refs.broken:
         raise StoreDamaged("a ref cannot be read, so nothing is freed", path=refs.broken[0], todo="forkpoint verify")
-    known = witness.heads(ledger.read(place.workspace)[2])
+    known = heads(ledger.read(place.workspace)[2])
     return {*refs.commits.values(), *_held(place, set(known.values()) - set(refs.commits.values()))}
 
 
@@ -217,10 +218,8 @@ def _remove(place: Place, packs: Iterable[str]) -> None:
 
 
 def _pack_refs(place: Place) -> None:
-    """20,000 refs in files of their own take 80 MB."""
     with place.writing("repack"):
-        free(*(place.git_dir / name for name in LOCKS))
-        _git(place, "pack-refs", "--all")
+        packed.pack(place.git_dir)
 
 
 def main(home: str, workspace: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from forkpoint.store import deleting, operations, roots, space
 from forkpoint.store.api import Store
-from forkpoint.store.errors import Refused, UnknownId
+from forkpoint.store.errors import Refused, StoreDamaged, UnknownId
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.home import data_folder
 from forkpoint.store.roots import Place
@@ -219,6 +219,7 @@ KILLED = """
 import os, signal, sys
 from forkpoint.store import deleting, operations
 from forkpoint.store.api import Store
+from forkpoint.store.git import packed
 
 def after(module, name, number):
     real = getattr(module, name)
@@ -232,7 +233,7 @@ def after(module, name, number):
     setattr(module, name, call)
 
 module, name, number, folder, *points = sys.argv[1:]
-after({"deleting": deleting, "operations": operations, "os": os}[module], name, int(number))
+after({"deleting": deleting, "operations": operations, "packed": packed}[module], name, int(number))
 Store.open(folder).delete(points)
 """
 MOMENTS = [
@@ -240,8 +241,8 @@ MOMENTS = [
     ("deleting", "write_atomic", 1, False),
     ("operations", "append", 1, True),
     ("deleting", "_forget", 0, True),
-    ("deleting", "call", 0, True),
-    ("deleting", "call", 1, True),
+    ("packed", "_replace", 1, True),
+    ("packed", "_unlink", 0, True),
     ("deleting", "sync_folder", 0, True),
     ("deleting", "sync_folder", 1, True),
 ]
@@ -251,7 +252,9 @@ MOMENTS = [
 def test_a_killed_deletion_is_not_begun_or_finished_by_the_next_command(
     project: Path, module: str, name: str, number: int, decided: bool
 ) -> None:
-    points = saved(project, *"123456")
+    points = saved(project, *"123")
+    Store.open(project).repack()
+    points += saved(project, *"456")
     command = [sys.executable, "-c", KILLED, module, name, str(number), str(project), *points[1:4]]
     assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
     store = Store.open(project)
@@ -264,18 +267,32 @@ def test_a_killed_deletion_is_not_begun_or_finished_by_the_next_command(
     saved(project, "7")
 
 
-def test_locks_that_a_killed_git_left_keep_nothing_from_being_deleted(project: Path) -> None:
+def test_points_whose_refs_were_packed_are_deleted_for_good(project: Path) -> None:
+    one, two, three = saved(project, "1", "2", "3")
+    git("pack-refs", "--all", folder=place_of(project).git_dir)
+    (four,) = saved(project, "4")
+    Store.open(project).delete([one, three])
+    assert refs(project) == sorted([two, four])
+    told = subprocess.run(
+        ["git", f"--git-dir={place_of(project).git_dir}", "for-each-ref", "refs/points"],
+        capture_output=True,
+        check=True,
+    )
+    assert told.stdout.count(b"\n") == 2, "git reads the same"
+
+
+def test_where_a_ref_cannot_be_read_nothing_is_deleted(project: Path) -> None:
     one, two, _ = saved(project, "1", "2", "3")
-    place = place_of(project)
-    for name in ("packed-refs.lock", "packed-refs.new", f"refs/points/{one[:2]}/{one}.lock"):
-        (place.git_dir / name).touch()
-    Store.open(project).delete([one, two])
-    assert len(refs(project)) == 1 and not list(place.git_dir.rglob("*.lock"))
+    broken = place_of(project).git_dir / f"refs/points/{two[:2]}/{two}"
+    broken.write_bytes(b"\0" * 41)
+    with pytest.raises(StoreDamaged, match="a ref cannot be read"):
+        Store.open(project).delete([one])
+    assert one in refs(project) and not place_of(project).deleting_file.exists()
 
 
 def test_an_interrupted_deletion_is_finished_by_a_plain_save(project: Path) -> None:
     points = saved(project, *"1234")
-    command = [sys.executable, "-c", KILLED, "deleting", "call", "0", str(project), points[1]]
+    command = [sys.executable, "-c", KILLED, "packed", "remove", "0", str(project), points[1]]
     subprocess.run(command, capture_output=True)
     assert len(refs(project)) == 4
     new = saved(project, "5")

@@ -262,27 +262,23 @@ print(count)
 """
 
 
-def test_killed_at_any_moment_the_store_is_whole_and_the_next_one_finishes(project: Path, tmp_path: Path) -> None:
-    """Killed at each of its steps in turn, each time in the store that the one before left."""
+MOMENTS = 60 if os.environ.get("FORKPOINT_TEST_PROFILE") == "long" else 12
+
+
+def test_killed_at_any_moment_the_store_is_whole_and_the_next_one_finishes(project: Path) -> None:
+    """Killed at steps from the first to the last, each time in the store that the one before left."""
     points = edited(project, 8)
-    number, again = 0, 0
-    while True:
-        store = Store.open(project)
-        if not place_of(project).unreachable_file.exists():
-            points += edited(project, 3)
-            gone = points.pop(1)
-            store.delete([gone], anyway=True)
-        command = [sys.executable, "-c", KILLED, str(number), str(project)]
+    steps = 0
+    for round_ in range(MOMENTS + 1):
+        points += edited(project, 3)
+        Store.open(project).delete([points.pop(1)], anyway=True)
+        moment = steps * (round_ - 1) // MOMENTS if round_ else -1
+        command = [sys.executable, "-c", KILLED, str(moment), str(project)]
         done = subprocess.run(command, capture_output=True, text=True)
-        assert sound(project), f"killed at step {number}"
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        assert sound(project), f"killed at step {moment}"
         assert set(points) == {point.id for point in Store.open(project).tree("files").points}
-        if done.returncode == 0:
-            again += 1
-            if again == 2:
-                break
-        else:
-            assert done.returncode == -signal.SIGKILL, done.stderr
-        number += 1
+        steps = steps or int(done.stdout)
     Store.open(project).repack()
     assert len(packs(project)) == 1 and sound(project)
     assert not [name for name in os.listdir(packs(project)[0].parent) if not name.startswith("pack-")]
