@@ -43,16 +43,19 @@ def of_root(
     found: list[Transition] = []
     previous: Stored | None = None
     overlay: Nodes = {}
+    begun: set[str] = set()
     for item, during in zip(stored, _calls_during([item.checkpoint for item in stored]), strict=True):
         checkpoint = item.checkpoint
         while moved and moved[0].time <= checkpoint.time:
             overlay |= _restored(moved.pop(0), found)
-        if previous is None:
-            found.append(Transition(checkpoint.id, checkpoint.time, "base", checkpoint.session, {}, frozenset()))
-        else:
+        if previous is not None:
             changes = _since(objects, previous, item, overlay)
             unseen = _unseen(objects, previous, item, changes)
             found += _transitions(checkpoint, changes, unseen, during, frozenset(family))
+        if previous is None or checkpoint.session not in begun:
+            # After what was found when a session began: that stood there when it did.
+            found.append(Transition(checkpoint.id, checkpoint.time, "base", checkpoint.session, {}))
+            begun.add(checkpoint.session)
         previous, overlay = item, {}
     for act in moved:
         _restored(act, found)

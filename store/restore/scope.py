@@ -238,12 +238,11 @@ def replay(
     histories = {path: History(tape.value(path)) for path in pairs}
     began = False
     for transition in timeline:
-        if transition.session == session and not began:
-            began = True
-            if transition.author in ("base", "outside"):
+        if transition.author == "base":
+            if transition.session == session and not began:
+                began = True
                 for path, history in histories.items():
                     history.standing.append(tape.value(path))
-        if transition.author == "base":
             continue
         whose = _whose(transition, session)
         own = whose == "mine" or (whose == "ours" and transition.session == session)
@@ -272,6 +271,10 @@ class _Tape:
         self.folders = {
             path for path, pair in pairs.items() if any(node and node.kind == "folder" for node in pair[:2])
         }
+        changed = (path for transition in timeline for path in transition.changes)
+        self.busy = {above for path in changed for above in parents(path) if above in pairs}
+        """Paths that were a folder meanwhile: something came or went below them."""
+        self.folders |= self.busy
         self.nodes = self._start(now, timeline)
         self.inside = dict.fromkeys(self.folders, 0)
         """How many paths stand below each folder."""
@@ -305,7 +308,9 @@ class _Tape:
                 first.setdefault(path, after if transition.author == "base" else before)
         if not self.folders:
             return {path: first[path] if path in first else now.get(path) for path in self.pairs}
-        return {**now, **first}
+        # What is no folder now, but was one when this began, is another thing since: nobody has seen when.
+        gone = {path for path in self.busy - first.keys() if (node := now.get(path)) and node.kind != "folder"}
+        return {path: node for path, node in now.items() if path not in gone} | first
 
     def _count(self, path: bytes, step: int) -> list[bytes]:
         """Counts a path that comes or goes in the folders above it; gives those."""

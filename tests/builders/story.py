@@ -33,6 +33,10 @@ class Story:
     def drift(self, changes: Mapping[bytes, Thing | None], session: str = MINE) -> int:
         return self._record("outside", session, changes)
 
+    def begins(self, session: str = MINE) -> None:
+        """The first checkpoint of a session, of what stands there already."""
+        self.transitions.append(Transition(f"p{len(self.transitions)}", len(self.transitions), "base", session, {}))
+
     def restore(self, moment: int, session: str = MINE) -> int:
         then = self.past[moment]
         return self._record("restore", session, {path: then.get(path) for path in self.tree.keys() | then.keys()})

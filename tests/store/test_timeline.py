@@ -111,3 +111,20 @@ def test_a_file_that_a_call_merely_puts_out_of_sight_was_not_changed_by_it(agent
     agent.asked("Go on")
     found = back_to_the_prompt(agent)
     assert (paths(found.restored), paths(found.kept), paths(found.conflicts)) == ([], [b"a.txt"], [])
+
+
+def test_what_a_person_wrote_just_before_a_session_is_no_new_work_when_a_rewind_brings_it_back(tmp_path: Path) -> None:
+    agent = Recorded(make(tmp_path, {"shop/a.txt": "one\n"}) / "shop")
+    agent.store().save()
+    make(agent.project, {"a.txt": "mine\n"})
+    agent.starts()
+    agent.asked("Change it")
+    agent.runs("make", lambda root: make(root, {"a.txt": "two\n"}))
+    agent.runs("make", lambda root: make(root, {"a.txt": "three\n"}))
+    make(agent.project, {"a.txt": "mine\n"})
+    store = agent.store()
+    ends = [
+        point.id for point in store.tree(agent.session.id).points if (point.reason, point.side) == ("tool", "after")
+    ]
+    found = store.plan_restore(ends[0], "files").inventory
+    assert (paths(found.restored), paths(found.conflicts)) == ([b"a.txt"], [])

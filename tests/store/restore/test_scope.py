@@ -99,7 +99,7 @@ def test_a_rewind_of_the_agents_own_is_nobodys_new_work(recorded: bool) -> None:
 def test_a_rewind_to_what_stood_there_when_the_session_began_is_nobodys_new_work() -> None:
     story = Story({b"a": A})
     story.drift({b"a": P}, session="")
-    story.drift({}, MINE)
+    story.begins()
     first = story.step({b"a": B})
     story.step({b"a": C})
     story.edit({b"a": P})
@@ -319,3 +319,18 @@ class TestTakingBack:
         assert self.go(guard, now, {b"old/deep/x": None, b"new/deep/x": A}) == dict.fromkeys(
             [b"old", b"old/deep", b"old/deep/x", b"new", b"new/deep", b"new/deep/x"], "restore"
         )
+
+
+def test_where_a_folder_stood_something_stood() -> None:
+    story = Story({b"build/a": A})
+    story.step({b"build/a": None, b"build": B})
+    story.edit({b"build": None})
+    assert verdicts(story.go_to(1)) == {b"build": "conflict"}
+
+
+def test_a_folder_that_somebody_replaced_unseen_was_still_taken_away_by_the_session() -> None:
+    story = Story({b"b": A})
+    story.step({b"a/x": A}, THEIRS)
+    story.step({b"a/x": None})
+    story.edit({b"a": P})
+    assert verdicts(story.go_to(1)) == {b"a": "conflict", b"a/x": "restore"}
