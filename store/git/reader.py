@@ -31,6 +31,9 @@ for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLe
 
 pygit2.settings.mwindow_file_limit = 32
 """Packs kept open at a time: a checkpoint is a pack, and a process may have as few as 256 files open (macOS)."""
+pygit2.settings.mwindow_size = 1 << 20
+pygit2.settings.mwindow_mapped_limit = 16 << 20
+"""Bytes of packs that are mapped at a time: they count as memory of ours."""
 
 ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 """What stands in a tree, entry by entry: three times as quick as libgit2's own, object by object."""
