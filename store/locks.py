@@ -23,8 +23,20 @@ LIMIT = 30.0
 PAUSE = 0.01
 LONGEST_PAUSE = 0.1
 """Seconds between two looks: the first in the line looks most often."""
+ASLEEP = 2.0
+"""Seconds after which somebody in the line who does not look any more is passed: a process that was stopped."""
 SILENCE = 1.0
 """Seconds before somebody who waits is told for whom, and between one such word and the next."""
+
+
+class _Ticket(NamedTuple):
+    """A place in the line: the name of its file, and the open file."""
+
+    name: str
+    descriptor: int
+
+
+NO_TICKET = _Ticket("", -1)
 
 
 class Holder(NamedTuple):
@@ -159,37 +171,48 @@ def somebody_waits(file: Path) -> bool:
 
 
 @contextmanager
-def _ticket(file: Path) -> Generator[str]:
-    """A place in the line for the time of the block; "" where the disk takes none: then it is luck."""
-    line, name, descriptor = _line(file), "", -1
+def _ticket(file: Path) -> Generator[_Ticket]:
+    """A place in the line for the time of the block; without a name where the disk takes none: then it is luck."""
+    line, ticket = _line(file), NO_TICKET
     try:
         with suppress(OSError):
             make_folder(Path(line))
-            while not name:
+            while not ticket.name:
                 name = f"{time.monotonic_ns():020d}-{os.urandom(4).hex()}"
-                descriptor = _opened(os.path.join(line, name))
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-                if not os.fstat(descriptor).st_nlink:
+                ticket = _Ticket(name, _opened(os.path.join(line, name)))
+                fcntl.flock(ticket.descriptor, fcntl.LOCK_EX)
+                if not os.fstat(ticket.descriptor).st_nlink:
                     # Somebody looked before it was locked, and took it for a dead one's.
-                    os.close(descriptor)
-                    name, descriptor = "", -1
-        yield name if descriptor >= 0 else ""
+                    os.close(ticket.descriptor)
+                    ticket = NO_TICKET
+        yield ticket
     finally:
-        if descriptor >= 0:
+        if ticket.name:
             with suppress(OSError):
-                os.unlink(os.path.join(line, name))
-            os.close(descriptor)
+                os.unlink(os.path.join(line, ticket.name))
+            os.close(ticket.descriptor)
 
 
-def _before(file: Path, mine: str) -> int:
-    """How many stand before this ticket; those whose owner was killed are taken away."""
-    if not mine:
+def _before(file: Path, mine: _Ticket) -> int:
+    """How many stand before this ticket; a killed owner's is taken away, a stopped one's is passed."""
+    if not mine.name:
         return 0
-    line = _line(file)
-    earlier = sorted(name for name in os.listdir(line) if name < mine)
-    while earlier and _abandoned(os.path.join(line, earlier[0])):
-        del earlier[0]
-    return len(earlier)
+    os.utime(mine.descriptor)
+    now, line = os.fstat(mine.descriptor).st_mtime, _line(file)
+    earlier = sorted(name for name in os.listdir(line) if name < mine.name)
+    for position, name in enumerate(earlier):
+        ticket = os.path.join(line, name)
+        if not _abandoned(ticket) and not _asleep(ticket, now):
+            return len(earlier) - position
+    return 0
+
+
+def _asleep(ticket: str, now: float) -> bool:
+    """Whether the owner of a ticket has not looked for a while."""
+    try:
+        return now - os.stat(ticket).st_mtime > ASLEEP
+    except FileNotFoundError:
+        return True
 
 
 def _abandoned(ticket: str) -> bool:

@@ -10,6 +10,7 @@ import random
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,22 @@ def test_fifty_that_save_at_once_each_get_a_checkpoint(project: Path, tmp_path: 
         (point, f"save {number}") for number, point in enumerate(made)
     )
     assert len({point.time for point in points}) == CROWD
+    sound(project)
+
+
+def test_threads_of_one_process_are_as_far_apart_as_processes(project: Path) -> None:
+    store, root = Store.open(project), os.path.realpath(project)
+    point = store.save().id
+
+    def work(number: int) -> str:
+        store.tree("files")
+        assert Store.open(project).diff(point, point).files == ()
+        return save(root, label=f"thread {number}").id
+
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(work, range(16)))
+    assert {point, *made} == {found.id for found in recorded(Path(root))}
+    assert len(set(made)) == 16
     sound(project)
 
 

@@ -141,6 +141,25 @@ def test_who_is_killed_while_waiting_holds_up_nobody(lock: Path) -> None:
     assert in_line(lock) == []
 
 
+def test_who_is_stopped_while_waiting_holds_up_nobody_and_keeps_its_place(lock: Path, tmp_path: Path) -> None:
+    served = tmp_path / "served"
+
+    def wait(who: str) -> None:
+        with held(lock, who=who), open(served, "a") as file:
+            file.write(f"{who}\n")
+
+    with held_elsewhere(lock, "save"):
+        stopped = child(lambda: wait("stopped"))
+        until(lambda: len(in_line(lock)) == 1)
+        os.kill(stopped, signal.SIGSTOP)
+        other = child(lambda: wait("other"))
+        until(lambda: len(in_line(lock)) == 2)
+    assert os.waitpid(other, 0)[1] == 0
+    os.kill(stopped, signal.SIGCONT)
+    assert os.waitpid(stopped, 0)[1] == 0
+    assert served.read_text().split() == ["other", "stopped"]
+
+
 def test_no_two_hold_it_at_once(lock: Path, tmp_path: Path) -> None:
     count = tmp_path / "count"
     count.write_text("0")
