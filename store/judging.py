@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from .ignore import OUR_FILE, Repository, Rules
+from .light import NamedTuple
 from .statindex import Folder
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "Protocol",
     "Sequence",
     "TypeVar",
+    "attrgetter",
     "blake2b",
     "cast",
     "contextmanager",
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     from contextlib import ExitStack, contextmanager, suppress
     from functools import lru_cache
     from hashlib import blake2b
+    from operator import attrgetter
     from pathlib import Path
     from typing import NamedTuple, Protocol, TypeVar, cast
 else:
     from _collections import _tuplegetter
     from _collections_abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
     from _functools import _lru_cache_wrapper
+    from _operator import attrgetter
 
     try:
         from _blake2 import blake2b

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import time
 
-from .git.stream import blob_id
+from .git.ids import begun, blob_id
 from .light import TYPE_CHECKING, Protocol
 from .statindex import FileInfo
 
@@ -155,12 +154,12 @@ def _held_still(opened: int, before: os.stat_result, oid: str) -> bool:
 
 def _digest(opened: int, size: int) -> str:
     """The blob id of the first so many bytes of an open file, and of what it has beyond them."""
-    digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    digest = begun(b"blob %d\0" % size, size)
     at = 0
     while at <= size and (piece := os.pread(opened, 1 << 20, at)):
         digest.update(piece)
         at += len(piece)
-    return digest.hexdigest()
+    return digest.digest().hex()
 
 
 def _same(before: os.stat_result, after: os.stat_result) -> bool:

@@ -9,7 +9,6 @@ Nothing here, nor in what it imports, may be heavy: a hook starts at every tool 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import sys
@@ -254,12 +253,12 @@ def _late_file(home: Path, root: str) -> Path:
 
 
 def _mark_late(home: Path, root: str, pid: int) -> None:
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         write_atomic(_late_file(make_folder(home), root), str(pid).encode(), sync=False)
 
 
 def _unmark_late(home: Path, root: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):
         file = _late_file(home, root)
         if file.read_text() == str(os.getpid()):
             file.unlink()

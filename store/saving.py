@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 
-from . import capture, repacking, roots
+from . import capture, roots
 from .capture import Wanted
 from .errors import NoWorkspace
 from .home import data_folder
 from .light import Callable, NamedTuple, Path
 from .points import Checkpoint
+from .roots import Place
+
+FILES = 400
+"""Two a pack, and so many packs that `repacking` looks more closely."""
 
 
 class Saved(NamedTuple):
@@ -63,6 +67,14 @@ def save(
     taken = capture.take(
         place, Wanted(draft, agreed=agreed), progress=(lambda done: progress(done, 0)) if progress else None
     )
-    repacking.start_apart(place)
+    _keep_small(place)
     unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
     return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())), tuple(unanswered))
+
+
+def _keep_small(place: Place) -> None:
+    """Starts a repacking where there may be something to do: its module takes longer to import than a save to make."""
+    if place.unreachable_file.exists() or len(os.listdir(place.git_dir / "objects" / "pack")) > FILES:
+        from . import repacking
+
+        repacking.start_apart(place)

@@ -24,12 +24,16 @@ from .ignore import (
 )
 from .judging import Ground, Judge
 from .levels import OPEN_FOLDER, OPEN_LEVELS, Level
-from .light import Iterable, Mapping, NamedTuple
+from .light import Collection, Iterable, Mapping, NamedTuple
 from .reading import Reader, Sink, why
 from .secrets import LEFT_OUT, looks_secret
+from .sighting import sight
 from .states import FOLDER_MODE, Node, State, usual_mode
-from .statindex import FileInfo, Folder, Index, packed_files, packed_listing
+from .statindex import FileInfo, Folder, Index, packed_files
+from .vouching import Vouching, begun
 
+RULES = frozenset((".git", GIT_FILE, OUR_FILE))
+"""Names that say what is ignored in their folder."""
 SPARE = ".forkpoint-"
 """How the names begin that a restore uses beside the paths it changes."""
 
@@ -158,6 +162,7 @@ class _Walk:
         """Ignored folders that hold something tracked or named."""
         self.read = 0
         """Files that the index did not vouch for."""
+        self.vouching: Vouching | None = None
 
     def run(self) -> Scan:
         repository = repository_of(self.root, self.unanswered)
@@ -166,8 +171,13 @@ class _Walk:
         if repository is not None:
             self.repositories.append(repository)
             self.stamps[""] = repository.stamp
-        top = os.open(self.root, OPEN_FOLDER & ~os.O_NOFOLLOW)
-        self._descend(top, Ground("", rules, repository, False))
+        self.vouching = begun(self.root, self.index, self.own, self.limits.skip)
+        try:
+            top = os.open(self.root, OPEN_FOLDER & ~os.O_NOFOLLOW)
+            self._descend(top, Ground("", rules, repository, False))
+        finally:
+            if self.vouching is not None:
+                self.vouching.end()
         for path in self.index.folders.keys() - self.folders.keys():
             self.modes_changed = True
             for name, info in self.index.folders[path].files.items():
@@ -211,6 +221,12 @@ class _Walk:
 
     def _go_down(self, stack: list[Level], inner: Ground) -> None:
         name = inner.path[:-1].rpartition("/")[2]
+        old = self.index.folders.get(inner.path)
+        if old is not None and not old.folders and self._vouched_for(inner, old):
+            if inner.excluded:
+                self.passed.append(inner.path)
+            self._as_before(old.mode, inner, old)
+            return
         try:
             opened = os.open(name, OPEN_FOLDER, dir_fd=stack[-1].descriptor)
         except OSError as error:
@@ -239,15 +255,24 @@ class _Walk:
         """Captures one folder's files; gives the folders below it that are to be walked."""
         if place.excluded:
             self.passed.append(place.path)
-        with os.scandir(descriptor) as listing:
-            names = {entry.name: entry for entry in listing}
-        place = self._own_rules(descriptor, place, {name for name in names if name.startswith(".")})
         old = self.index.folders.get(place.path)
+        if old is not None and self._vouched_for(place, old):
+            return self._as_before(stat.S_IMODE(os.fstat(descriptor).st_mode), place, old)
+        seen = sight(descriptor, place.path, self.own, self.limits.skip)
+        for name in seen.own:
+            self.reader.uncaptured[place.path + name] = "the agent's own"
+            self.holding.add(place.path)
+        place = self._own_rules(descriptor, place, seen.stats)
         judge = self._judge(place, old)
-        stats, seen = self._look(place, names)
-        if old is not None and seen and old.seen == seen and judge.holds:
-            return self._as_before(descriptor, place, old)
-        return self._anew(descriptor, place, old, judge, stats, seen)
+        if old is not None and seen.mark and old.seen == seen.mark and judge.holds:
+            return self._as_before(stat.S_IMODE(os.fstat(descriptor).st_mode), place, old)
+        return self._anew(descriptor, place, old, judge, seen.stats, seen.mark)
+
+    def _vouched_for(self, place: Ground, old: Folder) -> bool:
+        """Whether the second process saw the folder as it was, and what was judged of its names holds."""
+        if self.vouching is None or old.rules_inside or not self.vouching.same(place.path):
+            return False
+        return self._judge(place, old).holds
 
     def _judge(self, place: Ground, old: Folder | None) -> Judge:
         prefix = place.repository.prefix if place.repository else ""
@@ -255,32 +280,8 @@ class _Walk:
         named = self.limits.named.get(place.path, ())
         return Judge(place, old, self.root, named, self.limits.secrets, same_index)
 
-    def _look(self, place: Ground, names: dict[str, os.DirEntry[str]]) -> tuple[dict[str, os.stat_result], bytes]:
-        """The stat of each name, and the listing as the index keeps it; b"" where names need a closer look."""
-        stats: dict[str, os.stat_result] = {}
-        listing: list[tuple[str | int, ...]] = []
-        plain = True
-        for name, entry in names.items():
-            if self.own and place.path + name in self.own:
-                self.reader.uncaptured[place.path + name] = "the agent's own"
-                self.holding.add(place.path)
-                plain = False
-                continue
-            try:
-                stats[name] = found = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            if stat.S_ISDIR(found.st_mode):
-                plain = plain and (found.st_dev, found.st_ino) not in self.limits.skip
-                listing.append((name,))
-            else:
-                mode, size = found.st_mode, found.st_size
-                listing.append((name, mode, size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
-        return stats, packed_listing(listing) if plain else b""
-
-    def _as_before(self, descriptor: int, place: Ground, old: Folder) -> list[Ground]:
+    def _as_before(self, mode: int, place: Ground, old: Folder) -> list[Ground]:
         """A folder that is listed as it was: nothing in it has to be looked at."""
-        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         if mode != old.mode:
             self.modes_changed = True
         self.folders[place.path] = old if mode == old.mode else old._replace(mode=mode)
@@ -332,7 +333,7 @@ class _Walk:
         for name in known.keys() - files.keys():
             self.changed[place.path + name] = Change(known[name], None)
         secrets = [name for name in secrets if name in files]
-        self._finish(descriptor, place, old, judge, files, odd, below, seen, secrets)
+        self._finish(descriptor, place, old, judge, files, odd, below, seen, secrets, stats)
         return below
 
     def _never(self, name: str, found: os.stat_result) -> bool:
@@ -370,6 +371,7 @@ class _Walk:
         below: list[Ground],
         seen: bytes,
         secrets: list[str],
+        names_seen: Collection[str],
     ) -> None:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         names = tuple(inner.path[len(place.path) : -1] for inner in below)
@@ -387,11 +389,12 @@ class _Walk:
             seen,
             tuple(secrets),
             old.tree if old is not None else b"",
+            not RULES.isdisjoint(names_seen),
         )
         if old is None or old.mode != mode or bool(files or names) != bool(old.file_count or old.folders):
             self.modes_changed = True
 
-    def _own_rules(self, descriptor: int, place: Ground, dotted: set[str]) -> Ground:
+    def _own_rules(self, descriptor: int, place: Ground, dotted: Collection[str]) -> Ground:
         """The rules inside this folder: a nested repository starts anew, ignore files add theirs."""
         rules, repository = place.rules, place.repository
         if ".git" in dotted and place.path:

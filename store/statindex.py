@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import marshal
 import sys
+import zlib
 
 from .durable import write_atomic
 from .light import Mapping, NamedTuple, Path, blake2b
 
-FORMAT = 5
+FORMAT = 6
 
 FileInfo = tuple[int, int, int, int, int, str]
 """st_mode, size, mtime ns, ctime ns, inode, blob id. A ctime of 0 never matches: the bytes are read again."""
@@ -44,16 +45,18 @@ class Folder(NamedTuple):
     holds: bool = False
     """Something in it is left out: ignored, or never captured."""
     seen: bytes = b""
-    """How it was listed (see `packed_listing`): listed the same again, it is the same. b"": look at each name."""
+    """The mark of its listing (see `sighting`): listed the same again, it is the same. b"": look at each name."""
     secrets: tuple[str, ...] = ()
     """Names of captured files that look like secrets."""
     tree: bytes = b""
     """Id of the git tree that it makes, 20 bytes; b"" where it holds nothing."""
+    rules_inside: bool = False
+    """It holds ignore files or a `.git`: what they say is read at each walk."""
 
     @property
     def files(self) -> dict[str, FileInfo]:
         """Its files by name."""
-        return marshal.loads(self.packed)
+        return marshal.loads(zlib.decompress(self.packed))
 
 
 class Index(NamedTuple):
@@ -80,12 +83,7 @@ class Index(NamedTuple):
 
 def packed_files(files: dict[str, FileInfo]) -> bytes:
     """The form in which a folder's files are kept. Version 2 of marshal: equal things become equal bytes."""
-    return marshal.dumps(files, 2)
-
-
-def packed_listing(listing: list[tuple[str | int, ...]]) -> bytes:
-    """The form in which a listing is compared: names with their stat, folders with their name alone."""
-    return marshal.dumps(listing, 2)
+    return zlib.compress(marshal.dumps(files, 2), 1)
 
 
 def load(file: Path) -> Index:

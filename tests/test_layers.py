@@ -93,15 +93,32 @@ def test_a_hook_imports_nothing_heavy(project: Path) -> None:
     told = _loaded(project, "hook", "claude", payload=json.dumps(payload))
     assert len(told) == 2, "one process waits, the other saves"
     for loaded in told:
-        assert "json" in loaded
+        assert "fcntl" in loaded
         assert not loaded & set(HEAVY)
     assert len(list(Path(os.environ["FORKPOINT_HOME"]).rglob("*.pack"))) == 1, "it recorded"
 
 
 def test_a_plain_save_imports_nothing_heavy(project: Path) -> None:
     (loaded,) = _loaded(project, "save", "-m", "green")
-    assert "json" in loaded
+    assert "fcntl" in loaded
     assert not loaded & set(HEAVY)
+
+
+SLOW = ("typing", "pathlib", "contextlib", "functools", "collections", "re", "json", "hashlib", "subprocess", "enum")
+"""Parts of the standard library that take longer to import than a small save to make: see store/light.py."""
+
+
+def test_what_saves_and_records_is_imported_without_slow_parts_of_the_standard_library(tmp_path: Path) -> None:
+    program = """
+import importlib, sys
+for name in sys.argv[1].split(","):
+    sys.modules.pop(name, None)  # the way in which the package is installed may have needed it
+for name in ("forkpoint.tui.cli", "forkpoint.tui.quick", "forkpoint.store.recording"):
+    importlib.import_module(name)
+print(*(name for name in sys.argv[1].split(",") if name in sys.modules))
+"""
+    done = _run(program, ",".join(SLOW), cwd=tmp_path)
+    assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("name", ["store", "tui"])
@@ -132,7 +149,7 @@ def test_differences_never_come_from_difflib() -> None:
 
 def test_the_screen_side_leaves_the_store_s_files_to_the_engine() -> None:
     """Commands and screens know the facade, the model and the errors, and what words and hooks are made of."""
-    allowed = {"api", "model", "errors", "text", "naming", "recording", "saving", "waiting"}
+    allowed = {"api", "model", "errors", "text", "naming", "recording", "saving", "waiting", "light"}
     further = {"tui/installing.py": {"agents", "home", "rewrite"}}
     strangers = {
         f"{path.relative_to(ROOT)}: {name}"
