@@ -143,7 +143,7 @@ class _Sum:
     """The most that a direct part of it holds alone."""
 
 
-def _paths(paths: Mapping[bytes, set[bytes]], weights: Mapping[bytes, int]) -> list[PathUsage]:
+def _paths(paths: Mapping[bytes, Sequence[bytes]], weights: Mapping[bytes, int]) -> list[PathUsage]:
     sums, files = _sums(paths, weights)
     parts: dict[bytes, list[bytes]] = {}
     for path, found in sums.items():
@@ -170,7 +170,7 @@ def _paths(paths: Mapping[bytes, set[bytes]], weights: Mapping[bytes, int]) -> l
     ]
 
 
-def _sums(paths: Mapping[bytes, set[bytes]], weights: Mapping[bytes, int]) -> tuple[dict[bytes, _Sum], set[bytes]]:
+def _sums(paths: Mapping[bytes, Sequence[bytes]], weights: Mapping[bytes, int]) -> tuple[dict[bytes, _Sum], set[bytes]]:
     """For every path, and every folder above one, what its contents weigh; and which of them are files."""
     sums: dict[bytes, _Sum] = {b"": _Sum()}
     files: set[bytes] = set()
@@ -184,7 +184,7 @@ def _sums(paths: Mapping[bytes, set[bytes]], weights: Mapping[bytes, int]) -> tu
             found.versions += 1
             if path in shared:
                 found.alone += weight
-        files |= at
+        files.update(at)
     for path in files:
         for above in _line(path)[1:]:
             sums[above].files += 1

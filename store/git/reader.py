@@ -35,6 +35,9 @@ pygit2.settings.mwindow_size = 1 << 20
 pygit2.settings.mwindow_mapped_limit = 16 << 20
 """Bytes of packs that are mapped at a time: they count as memory of ours."""
 
+pygit2.settings.cache_max_size(16 << 20)
+"""Bytes of objects that libgit2 keeps in memory; its own limit is 256 MB."""
+
 ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 """What stands in a tree, entry by entry: three times as quick as libgit2's own, object by object."""
 COMMIT = 1

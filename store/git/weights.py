@@ -44,14 +44,16 @@ class Following:
     def __init__(self, objects: Objects) -> None:
         self.owner: dict[bytes, int] = {}
         """Object → the number of the one checkpoint that holds it, or MANY."""
-        self.paths: dict[bytes, set[bytes]] = {}
+        self.paths: dict[bytes, tuple[bytes, ...]] = {}
         """Object → the paths below `files/` where it stood as a file."""
 
-        @lru_cache(maxsize=1024)
+        @lru_cache(maxsize=256)
         def entries(tree: bytes) -> Entries:
             return _entries(objects, tree)
 
         self._entries = entries
+        self._names: dict[bytes, bytes] = {}
+        """Each path once, however many contents it had."""
 
     def series(self, numbered: Iterable[tuple[int, str, str]]) -> None:
         """Follows checkpoints that come one after the other: number, commit and tree of each."""
@@ -65,13 +67,18 @@ class Following:
                 if change.came:
                     came.append(change.oid)
                     if not change.is_folder and change.path.startswith(b"files/"):
-                        self.paths.setdefault(change.oid, set()).add(change.path[6:])
+                        self._stands(change.oid, change.path[6:])
             for oid in fresh:
                 if live.get(oid, 0) > 0:
                     self.owner[oid] = MANY
             for oid in came:
                 self.owner[oid] = number if self.owner.setdefault(oid, number) == number else MANY
             before, fresh = now, came
+
+    def _stands(self, oid: bytes, path: bytes) -> None:
+        held = self.paths.get(oid, ())
+        if path not in held:
+            self.paths[oid] = (*held, self._names.setdefault(path, path))
 
     def held_alone(self, weights: dict[bytes, int], count: int) -> list[int]:
         """Bytes that each of `count` checkpoints holds alone."""
