@@ -225,10 +225,14 @@ class Objects:
         return found
 
     def _tree_at(self, trees: dict[bytes, dict[bytes, tuple[int, str]]], path: bytes) -> dict[bytes, tuple[int, str]]:
-        if path not in trees:
-            above, _, name = path.rpartition(b"/")
-            entry = self._tree_at(trees, above).get(name)
-            trees[path] = self._by_name(entry[1]) if entry is not None and entry[0] == FOLDER else {}
+        missing: list[bytes] = []
+        while path not in trees:  # no recursion: a tree may be deeper than that
+            missing.append(path)
+            path = path.rpartition(b"/")[0]
+        for place in reversed(missing):
+            entry = trees[path].get(place[place.rfind(b"/") + 1 :])
+            trees[place] = self._by_name(entry[1]) if entry is not None and entry[0] == FOLDER else {}
+            path = place
         return trees[path]
 
     def _by_name(self, tree: str) -> dict[bytes, tuple[int, str]]:
