@@ -33,6 +33,7 @@ class Vouching:
         self._child = os.fork()
         if self._child == 0:
             try:
+                os.close(self._reader)  # else it would outlive a killed walk, and hold its locks
                 for path in self._rank:
                     os.write(writer, SAME if _same(root, path, index, own, skip) else OTHER)
             finally:
