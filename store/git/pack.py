@@ -22,7 +22,10 @@ OURS = "tmp_forkpoint_"
 """How the names of unfinished files begin, git's and those that are written here."""
 UNFINISHED = 600.0
 """Seconds: a file of git's that is older belongs to no living process; of ours, any that another writer left."""
-LARGE_OFFSET = 1 << 31
+FAR = 1 << 31
+"""Offsets from here on do not fit into 31 bits …"""
+IN_TABLE = 1 << 31
+"""… and stand in a table of their own, where this bit says so."""
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -170,8 +173,8 @@ class Pack:
         offsets: list[bytes] = []
         for oid in ids:
             offset = self._objects[oid][1]
-            if offset >= LARGE_OFFSET:
-                offsets.append((LARGE_OFFSET | len(large)).to_bytes(4, "big"))
+            if offset >= FAR:
+                offsets.append((IN_TABLE | len(large)).to_bytes(4, "big"))
                 large.append(offset.to_bytes(8, "big"))
             else:
                 offsets.append(offset.to_bytes(4, "big"))
