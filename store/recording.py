@@ -20,8 +20,9 @@ from .durable import write_atomic
 from .errors import ForkpointError, UnsafePlace
 from .home import data_folder, make_folder
 from .hook import HookEvent, Step
-from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, suppress
+from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, suppress
 from .points import Checkpoint
+from .processes import born, is_there
 from .roots import Place
 
 if TYPE_CHECKING:
@@ -214,8 +215,8 @@ def _work_alone(work: Callable[[], None], writer: int, home: Path, root: str) ->
         os.setsid()
         _let_go(writer)
         _noting(work, home, root)
-        os.write(writer, DONE)
         _unmark_late(home, root)
+        os.write(writer, DONE)
     finally:
         os._exit(0)
 
@@ -247,26 +248,24 @@ def _noting(work: Callable[[], None], home: Path, root: str) -> None:
 
 
 def _late_file(home: Path, root: str) -> Path:
-    import hashlib
-
-    return home / f"late-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}"
+    return home / f"late-{blake2b(os.fsencode(root), digest_size=8).hexdigest()}"
 
 
 def _mark_late(home: Path, root: str, pid: int) -> None:
     with suppress(OSError):
-        write_atomic(_late_file(make_folder(home), root), str(pid).encode(), sync=False)
+        write_atomic(_late_file(make_folder(home), root), f"{pid} {born(pid)}".encode(), sync=False)
 
 
 def _unmark_late(home: Path, root: str) -> None:
     with suppress(OSError, ValueError):
         file = _late_file(home, root)
-        if file.read_text() == str(os.getpid()):
+        if file.read_text().split(" ")[0] == str(os.getpid()):
             file.unlink()
 
 
 def _late_save_under_way(home: Path, root: str) -> bool:
     try:
-        os.kill(int(_late_file(home, root).read_text()), 0)
+        pid, birth = _late_file(home, root).read_text().split(" ")
+        return is_there(int(pid), birth)
     except (OSError, ValueError):
         return False
-    return True

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -459,6 +460,27 @@ def test_while_a_late_save_is_under_way_no_hook_waits_its_budget_out(agent: Agen
         assert time.monotonic() - began < 5
     until(lambda: [c.reason for c in recorded(project)] == ["prompt", "prompt"])
     assert recorded(project)[-1].late
+
+
+def test_a_late_save_that_is_gone_hurries_no_hook_though_its_process_id_lives_again(
+    agent: Agent, project: Path, reaped: None
+) -> None:
+    agent.is_asked("Go")
+    with place_of(project).locked("a slow save"):
+        agent.tell("Stop", budget=0.2)
+        (late,) = data_folder().glob("late-*")
+    until(lambda: not late.exists())
+    late.write_text(f"{os.getpid()} 1")
+    holder = threading.Thread(target=hold_for, args=(place_of(project), 0.7))
+    holder.start()
+    agent.is_asked("Next")
+    holder.join()
+    assert not recorded(project)[-1].late
+
+
+def hold_for(place: Place, seconds: float) -> None:
+    with place.locked("a short save"):
+        time.sleep(seconds)
 
 
 def test_a_call_is_told_as_open_though_its_save_must_wait(agent: Agent, project: Path, reaped: None) -> None:
