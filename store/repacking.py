@@ -218,8 +218,11 @@ def _remove(place: Place, packs: Iterable[str]) -> None:
 
 
 def _pack_refs(place: Place) -> None:
+    from .witness import compact
+
     with place.writing("repack"):
         packed.pack(place.git_dir)
+        compact(place)
 
 
 def main(home: str, workspace: str) -> None:
