@@ -15,6 +15,7 @@ from forkpoint.tui.widgets.choices import Told
 
 from tests.builders.app import a_parser, contents, focused, frame, main, press, running, settled, until
 from tests.builders.recorded import Recorded
+from tests.builders.tampering import git, place_of, ref_of
 
 SIZES = [(60, 15), (80, 24), (160, 50)]
 
@@ -266,6 +267,19 @@ apply.Run.step = dies
 store = Store.open(sys.argv[1])
 store.restore(store.plan_restore(sys.argv[2], "files"))
 """
+
+
+async def test_a_checkpoint_that_was_taken_away_is_told_and_the_others_are_shown(agent: Recorded) -> None:
+    store = agent.store()
+    points = store.tree().points
+    git(place_of(agent.project), "update-ref", "-d", ref_of(points[1].id))
+    async with running(agent.store()) as pilot:
+        await settled(pilot)
+        shown = frame(pilot.app)
+        assert f"checkpoint {points[1].id} was taken away" in shown
+        assert "! damaged" in shown
+        there = {point.id for point in main(pilot.app).timeline.outline.tree.points}
+        assert {point.id for point in points} - there == {points[1].id}
 
 
 async def test_an_interrupted_restore_is_told_and_settled_only_when_asked(agent: Recorded) -> None:

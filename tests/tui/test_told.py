@@ -118,6 +118,8 @@ def test_the_bottom_line_tells_whether_anything_is_recorded() -> None:
     assert bar(headline.recording(outline, off, SIGNS)) == (
         "○ not recording · disk is full · 0 checkpoints · branch keep-loop"
     )
+    damaged = replace(STATUS, problems=("checkpoint 7c1e was taken away",))
+    assert bar(headline.recording(outline, damaged, SIGNS)) == f"! damaged · {told_so}"
 
 
 def test_the_header_shortens_the_folder_first() -> None:

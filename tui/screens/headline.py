@@ -56,7 +56,7 @@ def at_work(live: tuple[Live, ...], signs: Signs, now: int) -> list[Span]:
 
 def recording(outline: Outline, status: Status, signs: Signs) -> list[Span]:
     """Whether anything is recorded, how much is stored, and on which branch one is."""
-    spans: list[Span] = []
+    spans: list[Span] = [(f"! damaged {signs.dot} ", "attention")] if status.problems else []
     if status.recording:
         spans += [(f"{signs.checkpoint} ", "added"), (f"recording {' '.join(status.agents)}", "text")]
     else:

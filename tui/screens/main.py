@@ -129,6 +129,8 @@ class MainScreen(Welcome):
             self._go_when_read = ""
         if first and message.status.interrupted:
             self.notice.say(message.status.interrupted, "attention", then="ctrl+p Recover… settles it")
+        elif first and message.status.problems:
+            self.notice.say(message.status.problems[0], "attention")
         if self.nothing_recorded:
             self.look_for_history()
         elif first and self.session is None and message.sessions > 1 and self.app.screen is self:
