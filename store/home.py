@@ -33,7 +33,7 @@ def data_folder(env: Mapping[str, str] | None = None) -> Path:
     env = os.environ if env is None else env
     chosen = env.get("FORKPOINT_HOME")
     if chosen:
-        return Path(chosen).expanduser().absolute()
+        return Path(os.getcwd(), os.path.expanduser(chosen))
     if sys.platform.startswith("linux"):
         # What platformdirs answers here; importing it would cost a hook more than the rest of its start.
         base = env.get("XDG_DATA_HOME", "")

@@ -108,16 +108,25 @@ SLOW = ("typing", "pathlib", "contextlib", "functools", "collections", "re", "js
 """Parts of the standard library that take longer to import than a small save to make: see store/light.py."""
 
 
-def test_what_saves_and_records_is_imported_without_slow_parts_of_the_standard_library(tmp_path: Path) -> None:
+def test_what_saves_and_records_is_imported_without_slow_parts_of_the_standard_library(
+    tmp_path: Path, project: Path
+) -> None:
     program = """
 import importlib, sys
 for name in sys.argv[1].split(","):
     sys.modules.pop(name, None)  # the way in which the package is installed may have needed it
-for name in ("forkpoint.tui.cli", "forkpoint.tui.quick", "forkpoint.store.recording"):
+for name in ("forkpoint.tui.cli", "forkpoint.tui.quick", "forkpoint.tui.waiting", "forkpoint.store.recording"):
     importlib.import_module(name)
+from forkpoint.store.saving import save
+for number in range(2):
+    print(*(name for name in sys.argv[1].split(",") if name in sys.modules))
+    save(sys.argv[2])  # the first one begins a store, with git
+    if not number:
+        for name in sys.argv[1].split(","):
+            sys.modules.pop(name, None)
 print(*(name for name in sys.argv[1].split(",") if name in sys.modules))
 """
-    done = _run(program, ",".join(SLOW), cwd=tmp_path)
+    done = _run(program, ",".join(SLOW), str(project), cwd=tmp_path)
     assert (done.stdout.strip(), done.stderr) == ("", "")
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
 
+from ..store.light import Generator, contextmanager, suppress
 from ..store.waiting import telling
 
 
