@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from . import ledger, roots, space
 from .durable import sync_folder
-from .errors import ForkpointError, StoreDamaged, StoreUnwritable
+from .errors import ForkpointError, StoreDamaged, StoreUnwritable, storing
 from .git import packed
 from .git.process import command, finish, start
 from .home import make_folder
@@ -88,7 +88,7 @@ def start_apart(place: Place) -> None:
 
 def repack(place: Place, *, wait: float = 0.0) -> Repacked:
     """Repacks the object store of a workspace. Raises Busy when somebody is at it for longer than `wait` seconds."""
-    with held(_lock(place), who="repack", wait=wait):
+    with held(_lock(place), who="repack", wait=wait), storing(place.git_dir):
         before = _packs(place)
         _need_room(place, sum(before.values()))
         if len(before) > 1:
@@ -138,7 +138,7 @@ def _roll(place: Place) -> None:
 
     All deltas are made anew (-f): those of fast-import are against whatever came before in its stream.
     """
-    _git(place, "repack", "-d", "-f", "-q", "-n", "--geometric=2")
+    _git(place, "repack", "-d", "-f", "-q", "-n", "--geometric=2", "--window=20")
 
 
 def _drop_unreached(place: Place) -> None:
