@@ -134,11 +134,8 @@ def _git(place: Place, *arguments: str, data: bytes = b"") -> bytes:
 
 
 def _roll(place: Place) -> None:
-    """Rolls small packs together until each has twice the objects of the next smaller one; drops nothing.
-
-    All deltas are made anew (-f): those of fast-import are against whatever came before in its stream.
-    """
-    _git(place, "repack", "-d", "-f", "-q", "-n", "--geometric=2", "--window=20")
+    """Rolls small packs together until each has twice the objects of the next smaller one; drops nothing."""
+    _git(place, "repack", "-d", "-q", "-n", "--geometric=2", "--window=20")
 
 
 def _drop_unreached(place: Place) -> None:
