@@ -103,6 +103,8 @@ def look(root: str, home: Path, place: Place | None) -> Scan:
     allowed = limits(home)._replace(named=index.named)
     temporary = str(place.folder) if place is not None else None
     found = scan(root, index, allowed, temporary=temporary)
+    if index.tree and not found.changed and not found.modes_changed:
+        found = found._replace(same=(index.tree, index.parts))
     return _with_outside(found, index.outside, allowed, None, temporary)
 
 

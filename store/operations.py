@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from . import ledger
@@ -90,7 +90,8 @@ def append(place: Place, objects: Objects, record: Record, *, locked: bool = Fal
 
 def encode(record: Record) -> bytes:
     """operation.json."""
-    plain = {name: value for name, value in asdict(record).items() if value not in ("", (), {}, 0)}
+    found = ((item.name, getattr(record, item.name)) for item in fields(record))
+    plain = {name: value for name, value in found if value not in ("", (), {}, 0)}
     return json.dumps(plain, ensure_ascii=True, indent=1).encode() + b"\n"
 
 

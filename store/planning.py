@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from . import agents, diff, forking, live, outside, timeline
 from .agents.base import Evidence
 from .contents import TooLarge
-from .errors import Refused, UsageError
+from .errors import Refused, StoreDamaged, UsageError
 from .forking import ForkPlan
-from .git.compare import merge
+from .git.compare import compare, merge
+from .git.reader import Stored
 from .goal import Goal, leaving, moved_on
 from .model import Discarded, Inventory, OnConflict, PathChange, Scope
-from .restore.below import ignores_case, opened_root, standing
+from .restore.below import Nearby, ignores_case, opened_root, standing
 from .restore.coverage import Coverage, Pair, differences
 from .restore.paths import folded
 from .restore.plan import Plan
 from .restore.plan import plan as plan_paths
 from .restore.scope import Decision, decide
 from .secrets import MARK, path_looks_secret
-from .sides import Side, outside_pairs
+from .sides import Side, outside_pairs, read_in
 from .states import Node
 from .workspace import Workspace
 
@@ -37,6 +38,8 @@ class RestorePlan:
     plan: Plan
     then: Side | None
     fork: ForkPlan | None
+    same: Stored | None = None
+    """Parts of a checkpoint that hold the files as they were when they were looked at, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +86,34 @@ def plan(
         note=_note(asked, goal, scope, fork),
         failed=found.failed,
     )
-    return RestorePlan(goal, inventory, found, files.then if files else None, fork)
+    then, same = (files.then, files.now.same) if files else (None, None)
+    return RestorePlan(goal, inventory, found, then, fork, same)
 
 
 def _files(workspace: Workspace, goal: Goal) -> Files:
-    then = workspace.side(goal.need_point(), goal.built)
+    then = workspace.side(goal.need_point(), goal.built, later=True)
     now = workspace.now()
-    return Files(then, now, differences(then.state, coverage(then), now.state, coverage(now)))
+    pairs = _by_trees(workspace, then, now)
+    if pairs is None:
+        pairs = differences(then.state, coverage(then), now.state, coverage(now))
+    return Files(then, now, pairs)
+
+
+def _by_trees(workspace: Workspace, then: Side, now: Side) -> dict[bytes, Pair] | None:
+    """What differs, by git's trees, which tell at once what two folders have in common.
+
+    None where that does not tell all: nothing may have changed since the newest checkpoint, and nothing may come or
+    go, since folders come and go with it. That nothing at all differs is worth a look at every file.
+    """
+    if then.stored is None or then.known is not None or now.same is None:
+        return None
+    try:
+        found = compare(workspace.objects(), then.stored, now.same)
+    except StoreDamaged:
+        return None
+    if not found or any(old is None or new is None for old, new in found.values()):
+        return None
+    return {path: Pair(*found[path]) for path in sorted(found)}
 
 
 def _outside(files: Files) -> Iterable[PathChange]:
@@ -166,7 +190,7 @@ def planned(
     refuse_unanswered(files.now.unanswered)
 
     def count(path: bytes, old: Node | None, new: Node | None) -> tuple[int, int] | None:
-        return diff.count(path, old, new, files.now.read, files.then.read)
+        return diff.count(path, old, new, read_now, files.then.read)
 
     def merged(path: bytes, base: Node, mine: Node, theirs: Node) -> bytes | None:
         try:
@@ -174,7 +198,8 @@ def planned(
         except TooLarge:
             return None
 
-    with opened_root(workspace.root) as top:
+    with opened_root(workspace.root) as top, Nearby(top) as nearby:
+        read_now = _reader(nearby)
         return plan_paths(
             files.pairs,
             coverage(files.then),
@@ -187,6 +212,10 @@ def planned(
             standing=lambda path: standing(top, path),
             fold=folded if ignores_case(top) else None,
         )
+
+
+def _reader(nearby: Nearby) -> Callable[[bytes, Node], bytes]:
+    return lambda path, node: read_in(*nearby.of(path), node)
 
 
 def refuse_unanswered(unanswered: Mapping[str, str]) -> None:

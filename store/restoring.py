@@ -11,6 +11,7 @@ from . import agents, capture, forking, imports, live, operations, walks
 from .capture import Wanted
 from .errors import ForkpointError, Interrupted, Refused, storing
 from .git.compare import Nodes
+from .git.reader import Objects, Stored
 from .interrupted import unfinished
 from .model import ForkResult, Inventory, PathChange, RestoreResult
 from .operations import Record
@@ -55,7 +56,7 @@ def carry_out(workspace: Workspace, shown: RestorePlan, live_too: bool = False) 
         return replace(record, fork=forking.describe(shown.fork, switch=True))
 
     # The fork first: where it cannot be written, no file has changed.
-    record, outcome = change_files(workspace, record, shown.plan, live_too, first=forked)
+    record, outcome = change_files(workspace, record, shown.plan, live_too, first=forked, same=shown.same)
     result = forking.result(shown.fork, record.id) if shown.fork else None
     return told(record, inventory, outcome, result)
 
@@ -69,6 +70,7 @@ def change_files(
     check: Callable[[], None] = lambda: None,
     first: Besides = lambda record: record,
     last: Besides = lambda record: record,
+    same: Stored | None = None,
 ) -> tuple[Record, apply.Outcome]:
     """Guard, journal, apply, verify, record, close: an operation under the locks of all roots it touches.
 
@@ -120,7 +122,7 @@ def change_files(
         with _told_as_interrupted(place):
             guard = workspace.stored(taken.id)
             assert guard is not None
-            outcome = apply.carry_out(begun, objects, objects.nodes(guard, before))
+            outcome = apply.carry_out(begun, objects, _held(objects, guard, before, same))
             refuse_left(outcome)
             changes: Nodes = dict(outcome.changed)
             merged = tuple(sorted(os.fsdecode(item.path) for item in wanted.changes if item.content is not None))
@@ -158,6 +160,16 @@ def refuse_left(outcome: apply.Outcome) -> None:
     if outcome.left:
         why = dict(outcome.failed)[outcome.left[0]]
         raise Interrupted(f"{os.fsdecode(outcome.left[0])} is half done: {why}", todo="forkpoint recover")
+
+
+def _held(objects: Objects, guard: Stored, before: Mapping[bytes, Node | None], same: Stored | None) -> State:
+    """What the guard holds at the paths that change.
+
+    Where its trees are the very ones that the plan was made of, that is known without reading them again.
+    """
+    if same is not None and (guard.files, guard.modes) == (same.files, same.modes):
+        return {path: node for path, node in before.items() if node is not None}
+    return objects.nodes(guard, before)
 
 
 def _refuse_unlike(root: str, found: Scan, before: Mapping[bytes, Node | None]) -> None:

@@ -82,6 +82,8 @@ class Scan(NamedTuple):
     """What stands outside of the root where agents' edit tools named a path; the walk itself does not look there."""
     unanswered: Mapping[str, str] = {}
     """Where it could not be asked what is ignored → why."""
+    same: tuple[str, Mapping[str, str]] | None = None
+    """The tree and the parts of the newest checkpoint, where that holds just what was found."""
 
     @property
     def files(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from . import named, outside
+from . import named, outside, points
 from .agents.base import PartialState
 from .contents import refuse_large
 from .errors import StoreDamaged
@@ -16,9 +16,10 @@ from .git.reader import Objects, Stored
 from .git.stream import blob_id
 from .ignore import RuleBook, Source
 from .named import Named
+from .points import Checkpoint
 from .restore.below import CONTENT, opened_parent, opened_root
 from .scan import Scan
-from .states import FOLDER_MODE, Node, State
+from .states import FOLDER_MODE, Later, Node, State
 
 Read = Callable[[bytes, Node], bytes]
 
@@ -49,6 +50,8 @@ class Side:
     """… and all such paths that it knows of, whether something stood there or not."""
     unanswered: Mapping[str, str] = field(default_factory=dict[str, str])
     """Where it could not be asked what is ignored → why."""
+    same: Stored | None = None
+    """The folder as it is: parts of a checkpoint that hold the same files, where there is one."""
 
     def speaks_of(self, path: bytes) -> bool:
         """Whether this side knows what stood, or did not stand, at a path (rules 7 and 16)."""
@@ -79,14 +82,14 @@ def uncaptured_reason(uncaptured: Mapping[bytes, str], path: bytes) -> str | Non
     return None
 
 
-def of_checkpoint(objects: Objects, stored: Stored, title: str) -> Side:
-    """The side of a stored checkpoint."""
+def of_checkpoint(objects: Objects, stored: Stored, title: str, *, later: bool = False) -> Side:
+    """The side of a stored checkpoint; with `later` its files are read when they are asked for."""
     checkpoint = stored.checkpoint
     known = None if checkpoint.complete else frozenset(os.fsencode(path) for path in checkpoint.known)
     return Side(
         title,
         checkpoint.time,
-        objects.state(stored),
+        Later(lambda: objects.state(stored)) if later else objects.state(stored),
         lambda path, node: objects.text(node.oid),
         known,
         {os.fsencode(path): why for path, why in checkpoint.uncaptured.items()},
@@ -123,7 +126,7 @@ def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
     return Side(
         title,
         now,
-        scan.state(),
+        Later(scan.state),
         read,
         None,
         {os.fsencode(path): why for path, why in scan.uncaptured.items()},
@@ -134,7 +137,13 @@ def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
         outside=outside.state(scan.outside),
         followed=frozenset(map(os.fsencode, scan.outside)),
         unanswered=scan.unanswered,
+        same=_parts_of(*scan.same) if scan.same else None,
     )
+
+
+def _parts_of(tree: str, parts: Mapping[str, str]) -> Stored:
+    """What a checkpoint that nobody named holds, for comparing it."""
+    return Stored(Checkpoint(), "", tree, parts.get(points.MODES, ""), parts.get(points.EMPTY, ""), "")
 
 
 def _backup(file: str) -> bytes:
@@ -149,11 +158,17 @@ def _backup(file: str) -> bytes:
 def on_disk(root: str, path: bytes, node: Node) -> bytes:
     """The bytes of a file or link below a root, for showing; links are not followed (rule 5). Raises TooLarge."""
     with opened_root(root) as top, opened_parent(top, path) as (folder, name):
-        if node.kind == "link":
-            return os.readlink(name, dir_fd=folder)
-        with open(os.open(name, CONTENT, dir_fd=folder), "rb") as stream:
-            refuse_large(os.fstat(stream.fileno()).st_size)
-            return stream.read()
+        return read_in(folder, name, node)
+
+
+def read_in(folder: int, name: bytes, node: Node) -> bytes:
+    """The same in a folder that is open."""
+    if node.kind == "link":
+        return os.readlink(name, dir_fd=folder)
+    with open(os.open(name, CONTENT, dir_fd=folder), "rb", buffering=0) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        refuse_large(size)
+        return stream.readall()
 
 
 def differences(objects: Objects | None, left: Side, right: Side) -> tuple[Nodes, int]:

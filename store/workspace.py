@@ -318,12 +318,15 @@ class Workspace:
         older = [row for row in rows if row.root == checkpoint.root and row.complete and row.time < checkpoint.time]
         return older[-1].id if older else ""
 
-    def side(self, point: str, built: SessionTree | None = None) -> Side:
-        """The files at a point, stored or known from the agent's own backups. Raises UnknownId."""
+    def side(self, point: str, built: SessionTree | None = None, *, later: bool = False) -> Side:
+        """The files at a point, stored or known from the agent's own backups. Raises UnknownId.
+
+        With `later` a stored one is read when its files are asked for.
+        """
         stored = self.stored(point)
         name = self.name(point, built)
         if stored is not None:
-            return sides.of_checkpoint(self.objects(), stored, name)
+            return sides.of_checkpoint(self.objects(), stored, name, later=later)
         found = self.partial(point)
         if found is not None:
             return sides.of_backups(found[1], name)

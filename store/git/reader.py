@@ -8,6 +8,7 @@ import re
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -215,28 +216,30 @@ class Objects:
     def nodes(self, stored: Stored, paths: Iterable[bytes]) -> State:
         """The files and links of a checkpoint at some paths; only the trees on the way are read."""
         modes = self.modes(stored)
-        trees: dict[bytes, dict[bytes, tuple[int, str]]] = {b"": self._by_name(stored.files)}
+        trees: dict[bytes, dict[bytes, tuple[bytes, bytes]]] = {b"": self._by_name(stored.files)}
         found: dict[bytes, Node] = {}
         for path in paths:
             folder, _, name = path.rpartition(b"/")
-            entry = self._tree_at(trees, folder).get(name)
-            if entry is not None and entry[0] != FOLDER:
-                found[path] = node(*entry, modes.get(path))
+            git_mode, oid = self._tree_at(trees, folder).get(name, (RAW_FOLDER, b""))
+            if git_mode != RAW_FOLDER:
+                found[path] = node(int(git_mode, 8), oid.hex(), modes.get(path))
         return found
 
-    def _tree_at(self, trees: dict[bytes, dict[bytes, tuple[int, str]]], path: bytes) -> dict[bytes, tuple[int, str]]:
+    def _tree_at(
+        self, trees: dict[bytes, dict[bytes, tuple[bytes, bytes]]], path: bytes
+    ) -> dict[bytes, tuple[bytes, bytes]]:
         missing: list[bytes] = []
         while path not in trees:  # no recursion: a tree may be deeper than that
             missing.append(path)
             path = path.rpartition(b"/")[0]
         for place in reversed(missing):
-            entry = trees[path].get(place[place.rfind(b"/") + 1 :])
-            trees[place] = self._by_name(entry[1]) if entry is not None and entry[0] == FOLDER else {}
+            git_mode, oid = trees[path].get(place[place.rfind(b"/") + 1 :], (b"", b""))
+            trees[place] = self._by_name(oid.hex()) if git_mode == RAW_FOLDER else {}
             path = place
         return trees[path]
 
-    def _by_name(self, tree: str) -> dict[bytes, tuple[int, str]]:
-        return {name: (int(git_mode, 8), oid.hex()) for git_mode, name, oid in self.raw_entries(tree)}
+    def _by_name(self, tree: str) -> dict[bytes, tuple[bytes, bytes]]:
+        return {name: (git_mode, oid) for git_mode, name, oid in self.raw_entries(tree)}
 
     def modes(self, stored: Stored) -> dict[bytes, int]:
         """Unusual permission bits of a checkpoint; folders end in "/"."""
@@ -293,7 +296,7 @@ class Objects:
         if kind == COMMIT:
             return self.raw_entries(data[5:45].decode())
         found: list[tuple[bytes, bytes, bytes]] = ENTRY.findall(data)
-        told = sum([len(git_mode) + len(name) for git_mode, name, _ in found]) + 22 * len(found)
+        told = sum(map(len, chain.from_iterable(found))) + 2 * len(found)
         if kind != TREE or told != len(data):
             raise StoreDamaged("an object is not a tree", path=tree, todo="forkpoint verify")
         return found

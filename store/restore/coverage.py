@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..states import FOLDER_MODE, Node, State
+from ..states import FOLDER_MODE, Node, State, made
 from .paths import parents
 
 
@@ -81,6 +81,7 @@ def differences(then: State, coverage: Coverage, now: State, present: Coverage) 
 
     A path that one side could not capture is among them when the other side has it: nothing is known of the first.
     """
+    then, now = made(then), made(now)
     differing = {path for path, node in then.items() if now.get(path) != node}
     differing.update(path for path in now if path not in then)
     old, new = then, now

@@ -33,6 +33,8 @@ def refused(path: bytes) -> str:
 
 def folded(path: bytes) -> bytes:
     """The path as a file system sees it that tells neither case nor Unicode's spellings apart."""
+    if path.isascii():
+        return path.lower()
     text = INVISIBLE.sub("", path.decode("utf-8", "surrogateescape"))
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold()).encode(
         "utf-8", "surrogateescape"
