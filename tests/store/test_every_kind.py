@@ -116,7 +116,7 @@ NAMES: dict[str, bytes] = {
     "right to left": "\u202egpj.exe".encode(),
     "line separator": "a\u2028b".encode(),
 }
-MODES = (0o600, 0o400, 0o444, 0o640, 0o664, 0o666, 0o700, 0o755, 0o777, 0o000 if IS_ROOT else 0o200)
+MODES = (0o600, 0o400, 0o444, 0o640, 0o664, 0o666, 0o700, 0o755, 0o777, *((0o000,) if IS_ROOT else ()))
 SPECIAL_MODES = (0o4755, 0o2755, 0o1644, 0o6711)
 
 KINDS: dict[str, Kind] = {
@@ -189,7 +189,9 @@ def become(root: Path, wanted: Tree) -> None:
             os.rmdir(full) if present[path].kind == "folder" else os.unlink(full)
     for path, thing in target.items():
         before = present.get(path)
-        if before and before.kind == thing.kind == "link" and before.data != thing.data:
+        if before and before.kind == thing.kind == "file" and before.data == thing.data:
+            os.chmod(os.path.join(top, path), thing.mode)
+        elif before and before.kind == thing.kind != "folder" and before != thing:
             os.unlink(os.path.join(top, path))
     present = seen(root)
     lay(root, {path: thing for path, thing in target.items() if present.get(path) != thing})
