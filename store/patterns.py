@@ -73,8 +73,6 @@ def returns_below(text: str, folder: str) -> bool:
 def _leads(pattern: tuple[bytes, ...], folder: list[bytes]) -> bool:
     import re  # only names that are new have to be judged
 
-    import re  # only names that are new have to be judged
-
     for part, name in zip(pattern, folder, strict=False):
         if part == b"**":
             return True
