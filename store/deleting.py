@@ -16,7 +16,7 @@ from typing import Any
 from . import ledger, operations, points, roots, statindex, transcripts, tree
 from .catalog import Row
 from .durable import sync_folder, write_atomic
-from .errors import Busy, GitFailed, GitMissing, Refused, StoreDamaged, StoreUnwritable, UnknownId
+from .errors import Busy, GitFailed, GitMissing, Refused, StoreDamaged, StoreUnwritable, UnknownId, storing
 from .git import packed
 from .git.reader import Objects
 from .operations import Record, taken_back
@@ -70,7 +70,8 @@ def delete(
             sessions=_last_of(workspace.objects(), chosen, rows),
         )
         packed.sound(place.git_dir)
-        write_atomic(place.deleting_file, record.id.encode())
+        with storing(place.deleting_file):
+            write_atomic(place.deleting_file, record.id.encode())
         operations.append(place, workspace.objects(), record, locked=True)
         _carry_out(place, record)
     return Deletion(record.id, tuple(row.stored.checkpoint.id for row in chosen), record.sessions)

@@ -14,7 +14,7 @@ from .operations import Record
 from .restore import journal
 from .restore.apply import Outcome, in_words
 from .restore.recovery import finish_or_roll_back
-from .restoring import locked, refuse_left
+from .restoring import locked
 from .roots import Place
 from .workspace import Workspace
 
@@ -38,7 +38,8 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
             raise Interrupted(
                 f"the restore could not be settled ({in_words(error)})", path=place.root.path, todo="try again"
             ) from None
-        refuse_left(outcome)
+        if outcome.left or outcome.passing:
+            return _not_yet(outcome)
         left = [Finding(False, f"{os.fsdecode(path)}: {why}", "look at it yourself") for path, why in _left(outcome)]
         record = _record(place, begun, outcome, back)
         left += _branch(workspace, place, record, back)
@@ -52,9 +53,17 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
     return [Finding(True, f"the interrupted restore is {words}, {len(outcome.done)} of {paths} paths"), *left]
 
 
+def _not_yet(outcome: Outcome) -> list[Finding]:
+    """What is to be told where the disk is full or takes nothing: the rest is settled when that is over."""
+    again = [
+        Finding(False, f"{os.fsdecode(path)}: {why}", "then again: forkpoint recover") for path, why in _left(outcome)
+    ]
+    return [Finding(False, f"the interrupted restore is not settled yet: {len(again)} paths are left", ""), *again]
+
+
 def _sweep(workspace: Workspace, place: Place) -> None:
     """Removes the files that killed processes were writing: they stand under names that nothing else has."""
-    for folder in (place.workspace, place.folder, forking.trash_of(place)):
+    for folder in (place.workspace, place.folder, place.git_dir, forking.trash_of(place)):
         sweep(folder)
     for name in agents.names():
         for folder in agents.get(name).written(workspace.root):

@@ -123,7 +123,7 @@ def change_files(
             guard = workspace.stored(taken.id)
             assert guard is not None
             outcome = apply.carry_out(begun, objects, _held(objects, guard, before, same))
-            refuse_left(outcome)
+            _refuse_left(outcome)
             changes: Nodes = dict(outcome.changed)
             merged = tuple(sorted(os.fsdecode(item.path) for item in wanted.changes if item.content is not None))
             record = replace(record, changes=operations.changes_of(changes), merged=merged, failed=len(outcome.failed))
@@ -155,7 +155,7 @@ def _told_as_interrupted(place: Place) -> Generator[None]:
         ) from error
 
 
-def refuse_left(outcome: apply.Outcome) -> None:
+def _refuse_left(outcome: apply.Outcome) -> None:
     """Raises Interrupted where something was left under a spare name: its path is not settled yet."""
     if outcome.left:
         why = dict(outcome.failed)[outcome.left[0]]

@@ -131,7 +131,7 @@ class Agent(Protocol):
         ...
 
     def written(self, root: str) -> tuple[str, ...]:
-        """Folders of the agent into which `write_fork` writes."""
+        """Folders into which `write_fork` and the installing of hooks write."""
         ...
 
     def sessions(self, root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:

@@ -36,6 +36,10 @@ WORDS = {
 }
 
 
+PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Trouble that may be over when it is tried again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of each path: every one that was to change stands in exactly one of the first four.
@@ -53,6 +57,8 @@ class Outcome:
     """(path, why): folders that hold more than what was captured, and paths that the guard could not store."""
     left: tuple[bytes, ...] = ()
     """Failed paths beside which something stands under a spare name: only a recovery can settle those."""
+    passing: tuple[bytes, ...] = ()
+    """Failed paths that may not fail when they are tried again."""
     changed: Mapping[bytes, tuple[Node | None, Node | None]] = field(
         default_factory=dict[bytes, tuple[Node | None, Node | None]]
     )
@@ -83,6 +89,7 @@ class Run:
         self.swapper = Swapper(root, blobs, journal.token)
         self.did: dict[int, Change] = {}
         self.failed: dict[bytes, str] = {}
+        self.passing: set[bytes] = set()
         self.conflicts: dict[bytes, str] = {}
         self.kept: dict[bytes, str] = {}
         self.sight = Sight(root, [change.path for change in journal.changes])
@@ -188,7 +195,7 @@ class Run:
             if change.after is None and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 self.kept[change.path] = "the folder holds something that stays"
             else:
-                self.failed[change.path] = in_words(error)
+                self.fail(change.path, error)
         except (ForkpointError, LookupError, ValueError) as error:
             self.failed[change.path] = str(error)
         else:
@@ -229,7 +236,13 @@ class Run:
         """What became of each path."""
         left = tuple(sorted(path for path in self.failed if self._is_left_beside(path)))
         return Outcome(
-            tuple(sorted(done)), _pairs(self.failed), _pairs(self.conflicts), _pairs(self.kept), left, changed
+            tuple(sorted(done)),
+            _pairs(self.failed),
+            _pairs(self.conflicts),
+            _pairs(self.kept),
+            left,
+            tuple(sorted(self.passing)),
+            changed,
         )
 
     def _is_left_beside(self, path: bytes) -> bool:
@@ -243,6 +256,12 @@ class Run:
                 )
         except OSError as error:
             return error.errno not in GONE
+
+    def fail(self, path: bytes, error: OSError) -> None:
+        """Names a path with what the system said of it."""
+        self.failed[path] = in_words(error)
+        if error.errno in PASSING:
+            self.passing.add(path)
 
     def is_named(self, path: bytes) -> bool:
         """Whether something is said of the path already."""

@@ -92,8 +92,12 @@ def discard(place: Place, name: bytes) -> bool:
         os.unlink(name, dir_fd=place.folder)
     except FileNotFoundError:
         return True
-    except (IsADirectoryError, PermissionError):
-        return _discard_folder(place, name)
+    except (IsADirectoryError, PermissionError) as error:
+        # Some systems say of a folder that it may not be unlinked.
+        try:
+            return _discard_folder(place, name)
+        except NotADirectoryError:
+            raise error from None
     return True
 
 

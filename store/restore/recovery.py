@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..git.stream import blob_id
 from ..states import Node
-from .apply import Outcome, Run, chained, in_words, sync
+from .apply import Outcome, Run, chained, sync
 from .below import GONE, Sight, look_in, opened_parent, opened_root
 from .build import Blobs, Place, discard
 from .change import Change
@@ -61,7 +61,8 @@ def finish_or_roll_back(journal: Journal, blobs: Blobs, *, finish: bool) -> Outc
     """
     with opened_root(journal.root) as root:
         run = Run(root, blobs, journal)
-        for number, change in enumerate(journal.changes):
+        # Folders before what is in them: one may come to its place only now.
+        for number, change in sorted(enumerate(journal.changes), key=lambda item: item[1].path.count(b"/")):
             if not refused(change.path):
                 _settle(run, number, change)
         _go_on(run, finish)
@@ -133,13 +134,14 @@ def _settle(run: Run, number: int, change: Change) -> None:
     try:
         with opened_parent(run.root, change.path) as (folder, name):
             place = Place(folder, name, spare_name(run.journal.token, number))
-            discard(place, place.new)
+            if not discard(place, place.new) and not _moved(place, place.new):
+                run.conflicts[change.path] = f"a part of it is beside it as {os.fsdecode(place.new)}"
             for spare in (place.old, place.spare):
                 if look_in(folder, spare) is not None and not _cleared(place, spare, change):
                     run.conflicts[change.path] = f"one version of it is kept beside it as {os.fsdecode(spare)}"
     except OSError as error:
         if error.errno not in GONE:
-            run.failed[change.path] = in_words(error)
+            run.fail(change.path, error)
 
 
 def _cleared(place: Place, spare: bytes, change: Change) -> bool:
@@ -153,6 +155,8 @@ def _cleared(place: Place, spare: bytes, change: Change) -> bool:
         return _moved(place, spare)
     if (ours or found.oid == NO_BYTES) and discard(place, spare):
         return True
+    if standing is None and found.kind == "folder":
+        return _moved(place, spare)
     if standing != change.after or not _exchanged(place, spare):
         return False
     return came_out(place, spare) == change.after and discard(place, spare)
@@ -164,6 +168,7 @@ def _is_only_copy(place: Place, spare: bytes, found: Node, change: Change) -> bo
 
 
 def _moved(place: Place, spare: bytes) -> bool:
+    """Gives a version its place, if that is free: a folder that holds something was in it before the power went."""
     try:
         move(place.folder, spare, place.name)
     except OSError as error:

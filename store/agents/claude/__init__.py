@@ -38,10 +38,12 @@ def watched(root: str) -> tuple[str, ...]:
 
 
 def written(root: str) -> tuple[str, ...]:
-    """Folders of the agent into which `write_fork` writes: for sessions and, above their own ones, for backups."""
+    """Folders into which forks are written (backups by way of the folder above their own) and settings."""
     from .places import backups, project_folder
+    from .settings import settings_file
 
-    return (project_folder(root), os.path.dirname(backups("any")))
+    settings = (settings_file(everywhere=everywhere, root=root) for everywhere in (True, False))
+    return (project_folder(root), os.path.dirname(backups("any")), *(os.path.dirname(file) for file in settings))
 
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
