@@ -170,6 +170,8 @@ def test_a_file_outside_is_kept_shown_and_diffed_but_never_restored(
     assert str(notes) in forkpoint("show", record.id, "-C", project).out
     patch = forkpoint("diff", first.id, record.id, "-C", project).out
     assert f"outside:{notes}" in patch and "+two" in patch
+    assert "+two" in forkpoint("diff", first.id, record.id, "--path", notes, "-C", project).out
+    assert forkpoint("restore", first.id, "--files", "--yes", "--path", notes, "-C", project).code == 2
     for point, scope in ((first.id, []), (first.id, ["--all"]), (before, ["--all"])):
         done = went_back(project, point, *scope)
         outside_rows = [(item["path"], item["why"]) for item in done["kept"]]

@@ -67,10 +67,11 @@ class Call:
             raise NoWorkspace("nothing is recorded here", path=store.root, todo="forkpoint save, or forkpoint install")
         return store
 
-    def path(self, name: str) -> bytes:
+    def path(self, name: str, *, outside: bool = False) -> bytes:
         """A path given on the command line, relative to the root; links in it are not followed at its end.
 
-        Raises click's usage error for a path outside of the root, and for an empty one.
+        `outside`: one that is not in the root is told by its absolute path. Raises click's usage error for such a path
+        otherwise, and for an empty one.
         """
         if not name:
             raise click.UsageError("the path is empty")  # "$FILE" that is not set must not mean everything
@@ -81,6 +82,8 @@ class Call:
         if path == root or os.path.realpath(full) == os.fsdecode(root):
             return b""
         if not path.startswith(os.path.join(root, b"")):
+            if outside:
+                return path
             raise click.UsageError(f"{name} is outside of {self.store().root}")
         return os.path.relpath(path, root)
 

@@ -37,7 +37,7 @@ def diff(
 ) -> int:
     """Between two points; B left out: the workspace as it is."""
     store = call.need_workspace()
-    paths = [call.path(name) for name in names]
+    paths = [call.path(name, outside=True) for name in names]
     found = store.diff(a, b, context=context, ignore_space=ignore_space, paths=paths)
     if call.json:
         call.output.document(diff_document(found))
