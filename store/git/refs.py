@@ -71,11 +71,25 @@ def _read(file: str, ref: str, own: dict[str, str], broken: list[str]) -> None:
 
 
 def _packed(git_dir: Path) -> tuple[dict[str, str], list[str]]:
+    """The packed refs, parsed once while their file is the same: one command asks some six times."""
     try:
         with open(f"{git_dir}/packed-refs", "rb") as stream:
-            text = stream.read().decode("utf-8", "surrogateescape")
+            about = os.fstat(stream.fileno())
+            stamp = (str(git_dir), about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+            held = _parsed_last.get(stamp)
+            if held is None:
+                held = _parsed(stream.read().decode("utf-8", "surrogateescape"))
+                _parsed_last.clear()
+                _parsed_last[stamp] = held
     except FileNotFoundError:
         return {}, []
+    return held
+
+
+_parsed_last: dict[tuple[str, int, int, int, int], tuple[dict[str, str], list[str]]] = {}
+
+
+def _parsed(text: str) -> tuple[dict[str, str], list[str]]:
     found = {name: commit for commit, name in PACKED.findall(text)}
     if text.count("\n") == len(found) + text.startswith("#"):
         return found, []
