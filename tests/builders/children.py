@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,27 @@ def at_once(folder: Path, acts: list[Callable[[], Any]]) -> list[Any]:
     codes = ended(children)
     assert codes == [0] * len(acts), f"{len([code for code in codes if code])} of {len(acts)} failed"
     return [json.loads((folder / str(number)).read_text()) for number in range(len(acts))]
+
+
+@contextmanager
+def elsewhere(hold: Callable[[], AbstractContextManager[object]]) -> Iterator[int]:
+    """Another process is inside of what `hold` makes, in this block; gives its id. It is killed at the end."""
+    reader, writer = os.pipe()
+
+    def stay() -> None:
+        with hold():
+            os.write(writer, b".")
+            time.sleep(120)
+
+    pid = child(stay)
+    os.read(reader, 1)
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(reader)
+        os.close(writer)
 
 
 def until(true: Callable[[], bool], seconds: float = 30.0) -> None:

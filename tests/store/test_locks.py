@@ -6,8 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -15,44 +14,17 @@ from forkpoint.store.errors import Busy
 from forkpoint.store.locks import held, holder
 from forkpoint.store.waiting import telling
 
+from ..builders.children import child, elsewhere, ended, until
+
 
 @pytest.fixture
 def lock(tmp_path: Path) -> Path:
     return tmp_path / "lock"
 
 
-def child(act: Callable[[], object]) -> int:
-    """Runs something in a process of its own; gives its id."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            act()
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
-
-
-@contextmanager
-def held_elsewhere(lock: Path, who: str) -> Iterator[int]:
-    """Another process holds the lock in this block; gives its id. It is killed at the end."""
-    reader, writer = os.pipe()
-
-    def hold() -> None:
-        with held(lock, who=who):
-            os.write(writer, b".")
-            time.sleep(60)
-
-    pid = child(hold)
-    os.read(reader, 1)
-    try:
-        yield pid
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(reader)
-        os.close(writer)
+def held_elsewhere(lock: Path, who: str) -> AbstractContextManager[int]:
+    """Another process holds the lock; gives its id."""
+    return elsewhere(lambda: held(lock, who=who))
 
 
 def test_who_gives_up_is_told_who_holds_it(lock: Path) -> None:
@@ -121,7 +93,7 @@ def test_those_who_wait_are_served_in_the_order_in_which_they_came(lock: Path, t
         for number in range(8):
             waiting.append(child(lambda number=number: wait(number)))
             until(lambda: len(in_line(lock)) == len(waiting))
-    assert [os.waitpid(pid, 0)[1] for pid in waiting] == [0] * 8
+    assert ended(waiting) == [0] * 8
     assert served.read_text().split() == [str(number) for number in range(8)]
 
 
@@ -172,7 +144,7 @@ def test_no_two_hold_it_at_once(lock: Path, tmp_path: Path) -> None:
                 count.write_text(str(seen + 1))
 
     workers = [child(work) for _ in range(20)]
-    assert [os.waitpid(pid, 0)[1] for pid in workers] == [0] * 20
+    assert ended(workers) == [0] * 20
     assert count.read_text() == "100"
 
 
@@ -180,10 +152,3 @@ def in_line(lock: Path) -> list[str]:
     """The tickets of those who wait."""
     line = Path(f"{lock}.line")
     return os.listdir(line) if line.exists() else []
-
-
-def until(true: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.01)

@@ -17,8 +17,9 @@ from forkpoint.store.home import data_folder
 from forkpoint.store.points import Checkpoint, ref_of
 from forkpoint.store.roots import Place
 
+from ..builders.children import child, ended, until
 from ..builders.folders import make
-from .test_recording import OTHER, Agent, file_in, recorded, until
+from .test_recording import OTHER, Agent, file_in, recorded
 
 HOOKS = 8
 
@@ -60,16 +61,16 @@ def asked_during_a_long_save(project: Path, acts: list[Callable[[], object]]) ->
     place = place_of(project)
     free, go = os.pipe()
     ready, held = os.pipe()
-    children = [_child(lambda: _hold(place, held, free))]
+    children = [child(lambda: _hold(place, held, free))]
     os.read(ready, 1)
     line = place.folder / "lock.line"
     for act in acts:
         before = len(os.listdir(line)) if line.exists() else 0
-        children.append(_child(act))
+        children.append(child(act))
         until(lambda before=before: line.exists() and len(os.listdir(line)) > before)
     yield
     os.write(go, b".")
-    assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
+    assert ended(children) == [0] * len(children)
     for number in (free, go, ready, held):
         os.close(number)
 
@@ -78,18 +79,6 @@ def _hold(place: Place, held: int, free: int) -> None:
     with place.locked("a long save"):
         os.write(held, b".")
         os.read(free, 1)
-
-
-def _child(act: Callable[[], object]) -> int:
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            act()
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
 
 
 def test_hooks_that_wait_for_a_long_save_need_one_walk_and_each_gets_its_own_checkpoint(

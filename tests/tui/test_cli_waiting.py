@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from forkpoint.store import roots
 from forkpoint.store.home import data_folder
 
-from tests.builders.children import child
+from tests.builders.children import elsewhere
 from tests.builders.cli import COMMAND, Talk, forkpoint, process
 
 SAYS = "waiting for forkpoint restore (pid {}, since "
@@ -30,25 +28,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@contextmanager
-def at_work(project: Path) -> Iterator[int]:
-    """Another process restores in this block; gives its id. It is killed at the end."""
+def at_work(project: Path) -> AbstractContextManager[int]:
+    """Another process restores; gives its id."""
     place = roots.find(os.path.realpath(project), data_folder())
     assert place is not None
-    reader, writer = os.pipe()
-
-    def hold() -> None:
-        with place.locked("restore"):
-            os.write(writer, b".")
-            time.sleep(120)
-
-    pid = child(hold)
-    os.read(reader, 1)
-    try:
-        yield pid
-    finally:
-        os.kill(pid, 9)
-        os.waitpid(pid, 0)
+    return elsewhere(lambda: place.locked("restore"))
 
 
 def limited(seconds: int) -> None:
