@@ -7,10 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from forkpoint.store import capture, points, roots
+from forkpoint.store import capture, named, points, roots
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.home import data_folder
 from forkpoint.store.ignore import RuleBook, Rules, Source
+from forkpoint.store.scan import Limits, scan
+from forkpoint.store.statindex import Index
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -135,3 +137,38 @@ def test_a_folder_that_becomes_a_file_of_that_name_is_judged_anew_and_the_other_
     (root / "made").unlink()
     make(root, {"made/x": "1"})
     assert kept(root) == {".gitignore", "other/y", "plain"}
+
+
+RETURNS = ("!a/b", "!build/a", "!a/b/x.log", "!build/*", "!a/**", "!keep.log", "a", "build/", "*.log", "!/a/", "a/b")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
+@given(
+    files=st.sets(paths, min_size=1, max_size=10),
+    top=texts,
+    ours=st.lists(st.sampled_from(RETURNS), max_size=4).map("\n".join),
+    inner=st.lists(st.sampled_from(RETURNS), max_size=2).map("\n".join),
+    named_too=st.booleans(),
+)
+def test_what_is_captured_is_what_the_rules_of_then_let_through(
+    tmp_path_factory: pytest.TempPathFactory, files: set[str], top: str, ours: str, inner: str, named_too: bool
+) -> None:
+    root = tmp_path_factory.mktemp("r")
+    chosen = {path for path in files if not any(other.startswith(path + "/") for other in files)}
+    make(root, {path: path for path in chosen})
+    make(root, {".gitignore": top, ".forkpointignore": ours})
+    if os.path.isdir(root / "a"):
+        make(root, {"a/.forkpointignore": inner})
+        chosen.add("a/.forkpointignore")
+    some = named.joined({}, sorted(chosen)[:2] if named_too else [])
+    found = scan(os.path.realpath(root), Index(), Limits(1 << 30, named=some))
+    captured = {os.fsdecode(path) for path, node in found.state().items() if node.kind == "file"}
+    book = RuleBook(found.sources)
+    expected = {path for path in chosen | {".gitignore", ".forkpointignore"} if not book.ignores(path)}
+    assert captured == expected | set(named.listed(some))
+    again = scan(
+        os.path.realpath(root),
+        Index(folders=found.folders, stamps=found.stamps, named=some),
+        Limits(1 << 30, named=some),
+    )
+    assert again.state() == found.state()
