@@ -47,6 +47,10 @@ def _content(workspace: Workspace, place: Place) -> list[Finding]:
         return [Finding(False, error.what, f"bring {place.git_dir} back, or move {place.workspace} away to begin anew")]
     found = [Finding(False, what, "forkpoint verify") for what in content.wrong.values()]
     found += [Finding(False, what) for what in content.notices]
+    records = [row.stored.checkpoint for row in content.rows if row.stored.checkpoint.root == place.root.id]
+    for source, why in sorted(records[-1].unanswered.items() if records else ()):
+        what = f"the newest checkpoint could not ask what is ignored: {source} ({why})"
+        found.append(Finding(False, what, "make it readable: until then no file is restored"))
     if (place.workspace / FILE).is_dir():
         found.append(Finding(False, f"a folder stands where the catalog belongs: {FILE}", "forkpoint rebuild"))
     return found

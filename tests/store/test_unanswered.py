@@ -108,6 +108,15 @@ def test_a_save_stands_and_a_restore_stops_before_the_first_write(project: Path,
     assert (project / "a").read_text() == "2"
 
 
+def test_the_doctor_tells_what_the_newest_checkpoint_could_not_ask(project: Path, machine: Path) -> None:
+    named = too_large(project, machine)
+    forkpoint("save", "-C", project)
+    assert named in forkpoint("doctor", "-C", project).out
+    make(project, {".gitignore": "*.log\n"})
+    forkpoint("save", "-C", project)
+    assert named not in forkpoint("doctor", "-C", project).out
+
+
 def test_an_undo_stops_as_well(project: Path, machine: Path) -> None:
     point = forkpoint("save", "-C", project, "--json").json["id"]
     make(project, {"a": "2"})
