@@ -163,7 +163,7 @@ def _paths(
     told = Evidence() if whole else _evidence(workspace, goal)
     decisions = decide(
         files.pairs,
-        files.now.state,
+        None if whole else workspace.recorded(),
         [] if whole else workspace.transitions(goal.built.info.ids),
         timeline.FAMILY if goal.session else "",
         left=told.left,

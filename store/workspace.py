@@ -26,6 +26,7 @@ from .restore.scope import Transition
 from .roots import Place
 from .saving import root_of
 from .sides import Side
+from .states import State
 from .transcripts import Kept
 from .witness import TODO
 
@@ -240,23 +241,9 @@ class Workspace:
 
         None when nothing was, when it cannot be read, and while a save is under way.
         """
-        place, content = self.place, self.content()
-        rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
-        complete = [row for row in rows if row.stored.checkpoint.complete]
-        if place is None or not complete:
+        expected = self.recorded()
+        if expected is None:
             return None
-        newest = complete[-1].stored
-        try:
-            expected = dict(Objects(place.git_dir).state(newest))
-        except StoreDamaged:
-            return None
-        for act in content.operations:
-            if act.root == place.root.id and act.time > newest.checkpoint.time:
-                for path, (_, new) in operations.pairs_of(act).items():
-                    if new is None:
-                        expected.pop(path, None)
-                    else:
-                        expected[path] = new
         try:
             now = self.now(wait=AT_A_GLANCE)
         except Busy:
@@ -264,6 +251,30 @@ class Workspace:
         old, new = sides.with_folders(expected, now.state), sides.with_folders(now.state, expected)
         implied = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and now.speaks_of(path)}
         return len([path for path in implied if not _is_folder(old.get(path), new.get(path))])
+
+    def recorded(self) -> State | None:
+        """What was last known of the files: the newest checkpoint, and what our own operations did since.
+
+        None when nothing was recorded, or when it cannot be read.
+        """
+        place, content = self.place, self.content()
+        rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
+        complete = [row for row in rows if row.stored.checkpoint.complete]
+        if place is None or not complete:
+            return None
+        newest = complete[-1].stored
+        try:
+            found = dict(Objects(place.git_dir).state(newest))
+        except StoreDamaged:
+            return None
+        for act in content.operations:
+            if act.root == place.root.id and act.time > newest.checkpoint.time:
+                for path, (_, new) in operations.pairs_of(act).items():
+                    if new is None:
+                        found.pop(path, None)
+                    else:
+                        found[path] = new
+        return found
 
     def now(self, *, locked: bool = False, wait: float | None = None) -> Side:
         """The folder as it is, walked; with `locked` the caller holds the root. Nothing is written. Raises Busy."""

@@ -76,7 +76,7 @@ class History:
 
 def decide(
     pairs: Mapping[bytes, Pair],
-    now: State,
+    recorded: State | None,
     timeline: Sequence[Transition],
     session: str,
     *,
@@ -87,9 +87,10 @@ def decide(
 ) -> dict[bytes, Decision]:
     """A decision for every differing path.
 
-    `timeline` is the root's, the oldest first. `left` (contents by their ids) and `touched` are what the session's own
-    records prove of the time before forkpoint. `everything`, or a target outside of any session (session ""), takes the
-    whole root as it was then. `paths` (files or folders) leaves the rest out.
+    `timeline` is the root's, the oldest first, and `recorded` what it ends with; None when nothing was recorded.
+    `left` (contents by their ids) and `touched` are what the session's own records prove of the time before forkpoint.
+    `everything`, or a target outside of any session (session ""), takes the whole root as it was then. `paths` (files
+    or folders) leaves the rest out.
     """
     choice = _Choice(paths)
     inside = {path: pair for path, pair in pairs.items() if path in choice}
@@ -97,7 +98,7 @@ def decide(
     if everything or not session:
         whole = "as it was then"
         return decisions | {path: Decision("restore", whole, chosen=choice.names(path)) for path in inside}
-    histories = replay(inside, now, timeline, session)
+    histories = replay(inside, recorded or {}, timeline, session)
     for path, pair in inside.items():
         judge = _Judge(histories[path], pair.now, (left or {}).get(path, frozenset()), path in touched)
         decisions[path] = judge.decision(pair, choice.names(path))
@@ -228,13 +229,13 @@ class _Judge:
 
 
 def replay(
-    pairs: Mapping[bytes, Pair], now: State, timeline: Sequence[Transition], session: str
+    pairs: Mapping[bytes, Pair], recorded: State, timeline: Sequence[Transition], session: str
 ) -> dict[bytes, History]:
     """The history of each differing path, from the changes of the whole root.
 
     A usual folder is in no state while something stands in it, so whether it stood there is worked out from what did.
     """
-    tape = _Tape(pairs, now, timeline)
+    tape = _Tape(pairs, recorded, timeline)
     histories = {path: History(tape.value(path)) for path in pairs}
     began = False
     for transition in timeline:
@@ -252,6 +253,9 @@ def replay(
             history.touched |= own and (value != history.value or path not in tape.folders)
             if value != history.value:
                 history.events.append((value, whose, transition.time))
+    for path, history in histories.items():
+        if history.initial is None and not history.events:
+            history.initial = pairs[path].now  # nobody ever looked at it: it may have been there all the time
     return histories
 
 
@@ -266,16 +270,15 @@ def _whose(transition: Transition, session: str) -> Whose:
 class _Tape:
     """The root's states one after the other, of which only what matters for some paths is kept."""
 
-    def __init__(self, pairs: Mapping[bytes, Pair], now: State, timeline: Sequence[Transition]) -> None:
+    def __init__(self, pairs: Mapping[bytes, Pair], recorded: State, timeline: Sequence[Transition]) -> None:
         self.pairs = pairs
         self.folders = {
             path for path, pair in pairs.items() if any(node and node.kind == "folder" for node in pair[:2])
         }
-        changed = (path for transition in timeline for path in transition.changes)
-        self.busy = {above for path in changed for above in parents(path) if above in pairs}
-        """Paths that were a folder meanwhile: something came or went below them."""
-        self.folders |= self.busy
-        self.nodes = self._start(now, timeline)
+        """Paths that are a folder in one of both states, or were one meanwhile: something came or went below them."""
+        for transition in timeline:
+            self.folders.update(above for path in transition.changes for above in parents(path) if above in pairs)
+        self.nodes = self._start(recorded, timeline)
         self.inside = dict.fromkeys(self.folders, 0)
         """How many paths stand below each folder."""
         if self.folders:
@@ -300,17 +303,15 @@ class _Tape:
                 seen |= dict.fromkeys(self._count(path, step))
         return list(seen)
 
-    def _start(self, now: State, timeline: Sequence[Transition]) -> dict[bytes, Node | None]:
-        """The first state: as the base lists it, else as the first change of each path found it, else as it is now."""
+    def _start(self, recorded: State, timeline: Sequence[Transition]) -> dict[bytes, Node | None]:
+        """The first state: as the first change of each path found it, else as it was to the end."""
         first: dict[bytes, Node | None] = {}
         for transition in timeline:
-            for path, (before, after) in transition.changes.items():
-                first.setdefault(path, after if transition.author == "base" else before)
+            for path, (before, _) in transition.changes.items():
+                first.setdefault(path, before)
         if not self.folders:
-            return {path: first[path] if path in first else now.get(path) for path in self.pairs}
-        # What is no folder now, but was one when this began, is another thing since: nobody has seen when.
-        gone = {path for path in self.busy - first.keys() if (node := now.get(path)) and node.kind != "folder"}
-        return {path: node for path, node in now.items() if path not in gone} | first
+            return {path: first[path] if path in first else recorded.get(path) for path in self.pairs}
+        return {**recorded, **first}
 
     def _count(self, path: bytes, step: int) -> list[bytes]:
         """Counts a path that comes or goes in the folders above it; gives those."""

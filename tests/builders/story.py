@@ -52,7 +52,7 @@ class Story:
     def go_to(self, moment: int, session: str = MINE, **options: object) -> dict[bytes, Decision]:
         then, now = state(self.past[moment]), state(self.tree)
         pairs = differences(then, Coverage(), now, Coverage())
-        return decide(pairs, now, self.transitions, session, **options)  # type: ignore[arg-type]
+        return decide(pairs, state(self.past[-1]), self.transitions, session, **options)  # type: ignore[arg-type]
 
     def _record(self, author: Author, session: str, changes: Mapping[bytes, Thing | None]) -> int:
         before = state(self.tree)

@@ -167,7 +167,7 @@ def test_a_restore_in_a_session_and_its_undo(first: Tree, history: list, unseen:
     now = story.tree
     target = story.past[data.draw(st.integers(0, len(story.past) - 1))]
     pairs = pairs_of(target, now)
-    made = proposed(pairs, now, decide(pairs, state(now), story.transitions, MINE))
+    made = proposed(pairs, now, decide(pairs, state(story.past[-1]), story.transitions, MINE))
     check_partition(made, differing(target, now))
     with laid(now) as root:
         outcome = carried_out(root, made, *story.past, now)

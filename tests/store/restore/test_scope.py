@@ -334,3 +334,20 @@ def test_a_folder_that_somebody_replaced_unseen_was_still_taken_away_by_the_sess
     story.step({b"a/x": None})
     story.edit({b"a": P})
     assert verdicts(story.go_to(1)) == {b"a": "conflict", b"a/x": "restore"}
+
+
+def test_what_nobody_recorded_yet_is_no_base_of_a_merge() -> None:
+    story = Story({b"a": A})
+    story.step({b"b": B})
+    story.drift({b"a": C})
+    story.edit({b"a": P})
+    assert story.go_to(0, paths=[b"a"])[b"a"] == Decision(
+        "conflict", "unsure who changed it", None, A.node, chosen=True
+    )
+
+
+def test_a_folder_that_a_session_made_is_its_own_also_when_it_was_emptied_unseen() -> None:
+    story = Story({b"b": A})
+    story.step({b"a/x": A})
+    story.edit({b"a/x": None, b"a": folder()})
+    assert verdicts(story.go_to(0)) == {b"a": "restore"}
