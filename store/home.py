@@ -33,7 +33,8 @@ def data_folder(env: Mapping[str, str] | None = None) -> Path:
     env = os.environ if env is None else env
     chosen = env.get("FORKPOINT_HOME")
     if chosen:
-        return Path(os.getcwd(), os.path.expanduser(chosen))
+        chosen = os.path.expanduser(chosen)
+        return Path(chosen) if os.path.isabs(chosen) else Path(os.getcwd(), chosen)
     if sys.platform.startswith("linux"):
         # What platformdirs answers here; importing it would cost a hook more than the rest of its start.
         base = env.get("XDG_DATA_HOME", "")

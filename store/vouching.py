@@ -19,6 +19,8 @@ FEWEST = 2000
 SIGKILL = 9
 """As in the module signal, whose import takes longer than to look through a hundred files."""
 SAME, OTHER = b"1", b"0"
+_ended: list[int] = []
+"""Processes that are not waited for yet: their end takes longer than that of a save that waits for nobody."""
 
 
 class Vouching:
@@ -55,14 +57,16 @@ class Vouching:
         os.close(self._reader)
         with suppress(ProcessLookupError):
             os.kill(self._child, SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(self._child, 0)
+        _ended.append(self._child)
 
 
 def begun(root: str, index: Index, own: Collection[str], skip: Collection[tuple[int, int]]) -> Vouching | None:
     """Starts the second process, where it is worth it and safe."""
     if sum(folder.file_count for folder in index.folders.values()) < FEWEST or _processors() < 2 or _threads():
         return None
+    while _ended:
+        with suppress(ChildProcessError):
+            os.waitpid(_ended.pop(), 0)
     return Vouching(root, index, own, skip)
 
 

@@ -6,6 +6,7 @@ answered before anything else is imported.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -20,6 +21,8 @@ def main() -> NoReturn:
     _fill_standard_files()
     _leave_out_the_project()
     arguments = sys.argv[1:]
+    if arguments[:1] in (["hook"], ["save"]):
+        gc.disable()  # so short a process has nothing to free
     if arguments[:1] == ["hook"] and arguments[1:] not in (["--help"], ["-h"]):
         _hook(arguments[1:])
     from .waiting import told
@@ -30,7 +33,8 @@ def main() -> NoReturn:
 
             code = answer(arguments[1:])
             if code is not None:
-                sys.exit(code)
+                sys.stderr.flush()
+                os._exit(code)  # all is on the disk, and clearing up the memory of a walk takes a while
         from .commands.program import run
 
         sys.exit(run(arguments))
