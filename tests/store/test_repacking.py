@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from forkpoint.store import capture, repacking, roots
+from forkpoint.store import capture, repacking, roots, saving
 from forkpoint.store.api import Store
 from forkpoint.store.errors import Busy, StoreDamaged, StoreUnwritable
 from forkpoint.store.git.reader import Objects
@@ -208,6 +208,7 @@ def test_a_command_starts_it_when_it_is_due_and_waits_for_nothing(
     edited(project, 1)
     assert len(packs(project)) == 5, "not yet"
     monkeypatch.setattr(repacking, "PACKS", 5)
+    monkeypatch.setattr(saving, "FILES", 10)
     edited(project, 1)
     until = time.monotonic() + 60
     while len(packs(project)) > 1 and time.monotonic() < until:
