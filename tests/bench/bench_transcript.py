@@ -1,8 +1,6 @@
 """How long a 100 MB transcript of Claude Code takes from the start of a process to its tree, and how much memory.
 
-Run: python tests/bench/bench_transcript.py [MEGABYTES]
-Compared with one bare orjson pass over the lines of the same file, alternately, in processes of their own. To reach:
-no more than 8 times as long, and less than 500 MB.
+Compared with one bare orjson pass over the lines of the same file, alternately, in processes of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -86,7 +83,7 @@ def write_transcript(home: Path, cwd: Path, size: int) -> Path:
 
 
 def main() -> None:
-    """Prints both times, their ratio and the memory; exits 1 when a figure is not reached."""
+    """Prints both times of each round, in seconds, and the memory in megabytes, as one JSON document."""
     size = int(sys.argv[1] if len(sys.argv) > 1 else 100) * 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         home, cwd = Path(folder, "claude"), Path(folder, "project")
@@ -105,12 +102,8 @@ def main() -> None:
             seconds, entries, memory, problems = (json.loads(word) for word in done.stdout.split())
             ours.append(seconds)
             assert not problems
-        ratio = statistics.median(ours) / statistics.median(bare)
-        print(f"{file.stat().st_size / 1e6:.0f} MB, {lines:,} lines, {entries:,} entries")
-        print(f"bare orjson pass   {statistics.median(bare):.2f} s")
-        print(f"start to tree      {statistics.median(ours):.2f} s = {ratio:.1f} x (to reach: 8)")
-        print(f"memory             {memory / 1024:.0f} MB (to reach: 500)")
-        sys.exit(ratio > 8 or memory / 1024 > 500)
+        told = f"{file.stat().st_size / 1e6:.0f} MB, {lines:,} lines, {entries:,} entries"
+        print(json.dumps({"ours": ours, "bare": bare, "megabytes": memory / 1024, "told": told}))
 
 
 if __name__ == "__main__":

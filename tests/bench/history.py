@@ -30,7 +30,7 @@ def history(folder: Path, count: int) -> Figure:
     env = {**tree.env, "FORKPOINT_HOME": str(tree.home)}
     done = run([sys.executable, HERE / "making.py", "replay", source, str(count)], tree.folder, env)
     PEAKS.see("replay, in one process", done)
-    settled(tree)
+    PEAKS.see("repack", run([sys.executable, HERE / "making.py", "repack"], tree.folder, env))
     packed = packed_by_git(folder, steps)
     figure = Figure(
         f"disk of {count:,} checkpoints of a history",
@@ -44,11 +44,6 @@ def history(folder: Path, count: int) -> Figure:
     )
     shutil.rmtree(tree.home)
     return figure
-
-
-def settled(tree: Tree) -> None:
-    """Does by hand what forkpoint does by itself in the background, so that the measure waits for nothing."""
-    PEAKS.see("repack", tree.python("from forkpoint.store.api import Store; Store.open().repack()"))
 
 
 def real(count: int) -> tuple[list[Step], str]:

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+OFTEN = 200
+"""Checkpoints between two repackings."""
 STEPS = 4
 """Tool calls that each prompt of a made-up session leads to."""
 
@@ -15,7 +17,7 @@ STEPS = 4
 def checkpoints(count: int, branches: int) -> None:
     """Records a session of Claude Code with that many checkpoints and branches, through the engine's own door."""
     sys.path.insert(0, str(Path(__file__).parent.parent.parent))
-    from forkpoint.store import capture, roots
+    from forkpoint.store import capture, repacking, roots
     from forkpoint.store.capture import Wanted
     from forkpoint.store.home import data_folder
     from forkpoint.store.points import Checkpoint
@@ -44,6 +46,17 @@ def checkpoints(count: int, branches: int) -> None:
             call = session.tool("Write", {"file_path": str(changed), "content": "…"})
             capture.take(place, Wanted(draft._replace(reason="tool", side="after", call=call.id, tool="Write")))
             made += 1
+        if made // OFTEN > (made - STEPS - 1) // OFTEN:
+            # What a process in the background does as soon as it is due.
+            repacking.repack(place)
+    repacking.repack(place)
+
+
+def repack() -> None:
+    """Does by hand what is done in the background, so that a measure waits for nothing."""
+    from forkpoint.store.api import Store
+
+    Store.open().repack()
 
 
 def replay(source: str, count: int) -> None:
@@ -101,6 +114,8 @@ def main() -> None:
         checkpoints(*map(int, arguments))
     elif what == "replay":
         replay(arguments[0], int(arguments[1]))
+    elif what == "repack":
+        repack()
     else:
         open_store()
 

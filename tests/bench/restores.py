@@ -16,11 +16,11 @@ def restore(tree: Tree, folder: Path, rounds: int, count: int) -> Figure:
     points = [_saved(tree)]
     other = tree.copied("copy")
     other.new_git(git_dir)
-    commits = [other.commit(git_dir).output.strip()]
+    commits = [other.commit(git_dir, sync=False).output.strip()]
     for name in tree.change(count):
         shutil.copyfile(tree.folder / name, other.folder / name)
     points.append(_saved(tree))
-    commits.append(other.commit(git_dir).output.strip())
+    commits.append(other.commit(git_dir, sync=False).output.strip())
     other.checkout(git_dir, commits[1])
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds):

@@ -39,7 +39,7 @@ def later(tree: Tree, folder: Path, rounds: int) -> list[Figure]:
     tree.home, git_dir = folder / "home", folder / "git"
     tree.new_git(git_dir)
     tree.forkpoint("first save", "save")
-    tree.commit(git_dir)
+    tree.commit(git_dir, sync=False)
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds):
         tree.change(5)

@@ -100,9 +100,12 @@ class Tree:
         """A private git of the folder."""
         self._run_git(git_dir, "git init -q")
 
-    def commit(self, git_dir: Path) -> Run:
-        """`git add -A; git write-tree; git commit-tree`, as three processes of one shell."""
-        return self._run_git(git_dir, COMMIT)
+    def commit(self, git_dir: Path, *, sync: bool = True) -> Run:
+        """`git add -A; git write-tree; git commit-tree`, as three processes of one shell.
+
+        Without `sync` nothing is brought to the disk: for what is only prepared.
+        """
+        return self._run_git(git_dir, COMMIT if sync else COMMIT.replace("git ", "git -c core.fsync=none "))
 
     def checkout(self, git_dir: Path, commit: str) -> Run:
         """`git checkout` of a commit's files."""
