@@ -285,6 +285,52 @@ def test_killed_at_any_moment_the_store_is_whole_and_the_next_one_finishes(proje
     assert not [name for name in os.listdir(packs(project)[0].parent) if not name.startswith("pack-")]
 
 
+WORKER = """
+import os, sys
+from pathlib import Path
+from forkpoint.store.api import Store
+from forkpoint.store.errors import Busy
+
+what, folder, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+for number in range(count):
+    store = Store.open(folder)
+    if what == "repack":
+        try:
+            store.repack()
+        except Busy:
+            pass
+        continue
+    (folder / what).write_text(f"{number}\\n" * 50)
+    made = store.save().id
+    if number % 3 == 2:
+        store.delete([made], anyway=True)
+    else:
+        print(made)
+"""
+
+
+def test_saving_deleting_and_repacking_at_once_loses_nothing(project: Path) -> None:
+    points = edited(project, 3)
+    work = [("one", 9), ("two", 9), ("repack", 6), ("repack", 6)]
+    crowd = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, what, str(project), str(count)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for what, count in work
+    ]
+    told = [worker.communicate(timeout=120) for worker in crowd]
+    assert [worker.returncode for worker in crowd] == [0] * 4, [err for _, err in told]
+    reported = [line for out, _ in told for line in out.split()]
+    assert len(reported) == 12
+    assert {point.id for point in Store.open(project).tree("files").points} == {*points, *reported}
+    assert sound(project)
+    Store.open(project).repack()
+    assert sound(project) and not place_of(project).unreachable_file.exists()
+
+
 READER = """
 import os, sys, time
 from forkpoint.store.api import Store
