@@ -19,7 +19,6 @@ SETTINGS = (
     "core.bigFileThreshold=8m",
     "core.sharedRepository=0600",
     "core.maxTreeDepth=10000",
-    "fastimport.unpackLimit=1",
     "gc.auto=0",
     "maintenance.auto=false",
 )
