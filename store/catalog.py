@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypedDict, cast
@@ -26,7 +26,7 @@ from .errors import Busy, StoreDamaged, StoreUnwritable
 from .git.compare import compare
 from .git.reader import Objects, Stored
 from .git.refs import Refs
-from .jsonlines import JsonLines
+from .jsonlines import JsonLines, uncollected
 from .ledger import Mark
 from .locks import held
 from .operations import Record
@@ -144,9 +144,12 @@ def load(place: Place, objects: Objects, held_content: Content | None = None) ->
 def _current(place: Place, objects: Objects, storage: JsonLines, refs: Refs, said: int) -> Content:
     with TinyDB(storage=lambda: storage) as database:
         catalog = _Catalog(place, objects, storage, database, refs)
-        if not catalog.is_current(said):
-            _write(place, storage, catalog.catch_up)
-        return catalog.content()
+        with uncollected():
+            if catalog.is_current(said):
+                return catalog.content()
+        _write(place, storage, catalog)
+        with uncollected():
+            return catalog.content()
 
 
 class Written(NamedTuple):
@@ -186,16 +189,17 @@ def rebuild(place: Place, objects: Objects) -> Content:
         return catalog.content()
 
 
-def _write(place: Place, storage: JsonLines, work: Callable[[], None]) -> None:
+def _write(place: Place, storage: JsonLines, catalog: _Catalog) -> None:
     try:
         with held(place.workspace / "catalog.lock", who="catalog"):
             if storage.outdated:
                 storage.load()
+                catalog.look_again()
             with storage.batch():
-                work()
+                catalog.catch_up()
     except (OSError, StoreUnwritable, Busy):
         with storage.batch(keep=False):
-            work()
+            catalog.catch_up()
 
 
 class _Catalog:
@@ -220,9 +224,12 @@ class _Catalog:
         current = self._storage.state == "whole" and meta["ledger"].end == said and not meta["damaged"]
         return current and not meta["witness"] and self._known() == self._refs.commits
 
+    def look_again(self) -> None:
+        """Somebody else wrote the tables."""
+        self._held = None
+
     def catch_up(self) -> None:
         """Reads what is new, and lets go what is gone."""
-        self._held = None
         # In this order: a ref is told of after it moved, and before it is deleted. So nobody who is just writing looks
         # like somebody who took something away.
         witnessed, mark = self._witnessed()
@@ -261,7 +268,7 @@ class _Catalog:
             tuple(_act(act) for act in self._acts),
             tuple(self._about()["damaged"]),
             self._judgement.moved,
-            tuple(self._notices),
+            tuple(dict.fromkeys(self._notices)),
             {item["name"]: _session(item) for item in self._sessions},
             self._refs.commits,
         )
@@ -309,21 +316,22 @@ class _Catalog:
         """Takes in the checkpoints that are new; gives the refs of those that cannot be read."""
         wanted = {ref: commit for ref, commit in refs.items() if ref.startswith(points.REFS)}
         have: dict[str, Stored] = {}
-        gone: list[int] = []
+        gone: set[int] = set()
         for number, row in self._rows():
             stored = row.stored
             if wanted.get(points.ref_of(stored.checkpoint.id)) == stored.commit:
                 have[stored.checkpoint.id] = stored
             else:
-                gone.append(number)
+                gone.add(number)
         if gone:
             self._points.remove(doc_ids=gone)
-            self._held = None
+            self._held = [pair for pair in self._rows() if pair[0] not in gone]
         fresh, damaged = self._fresh(wanted, have)
         have |= {stored.checkpoint.id: stored for stored in fresh}
         if fresh:
-            self._points.insert_multiple([_document(counted(self._objects, stored, have)) for stored in fresh])
-            self._held = None
+            rows = [counted(self._objects, stored, have) for stored in fresh]
+            numbers = self._points.insert_multiple(map(_document, rows))
+            self._held = [*self._rows(), *zip(numbers, rows, strict=True)]
         return damaged
 
     def _fresh(self, wanted: Mapping[str, str], have: Mapping[str, Stored]) -> tuple[list[Stored], list[str]]:

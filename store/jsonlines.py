@@ -10,6 +10,7 @@ replacing it; a last line that is not whole is one that was being written, and i
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 from collections.abc import Generator
@@ -45,6 +46,10 @@ class JsonLines(Storage):
 
     def load(self) -> None:
         """Reads the file anew."""
+        with uncollected():
+            self._load()
+
+    def _load(self) -> None:
         self._tables: dict[str, Table] = {}
         self._disk: dict[str, Table] = {}
         self._base = self._end = 0
@@ -178,6 +183,18 @@ class JsonLines(Storage):
     def _encoded(self, tables: dict[str, Any], chain: bytes) -> bytes:
         rest = b'",' + msgspec.json.encode(tables)[1:]
         return self._begin + _chain(chain, rest) + rest + b"\n"
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Lets the garbage collector wait: while many objects come that all stay, it would go through them in vain."""
+    waits = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if waits:
+            gc.enable()
 
 
 def _chain(before: bytes, rest: bytes | memoryview) -> bytes:
