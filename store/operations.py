@@ -65,6 +65,9 @@ class Record:
     """Deletions: the conversations that went with their last point."""
 
 
+_KEYS = frozenset(item.name for item in fields(Record))
+
+
 def new_id() -> str:
     """A random id: 12 hexadecimal digits, so that it is never taken for a checkpoint's."""
     return os.urandom(6).hex()
@@ -102,8 +105,7 @@ def decode(data: bytes, where: str) -> Record:
         plain["changes"] = tuple(tuple(item) for item in plain.get("changes", ()))
         for name in ("merged", "rows", "sessions"):
             plain[name] = tuple(plain.get(name, ()))
-        known = {item.name for item in fields(Record)}
-        return Record(**{name: value for name, value in plain.items() if name in known})
+        return Record(**{name: value for name, value in plain.items() if name in _KEYS})
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"an operation cannot be read ({error})", path=where, todo="forkpoint verify") from None
 
