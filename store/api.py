@@ -43,6 +43,7 @@ from .errors import UnknownId, UsageError
 from .finding import Finding
 from .forking import ForkPlan
 from .goal import Goal
+from .interrupted import interrupted
 from .model import (
     Block,
     Covered,
@@ -98,7 +99,7 @@ class Store:
     def interrupted(self) -> bool:
         """Whether a restore was interrupted here and has to be recovered first."""
         place = self._workspace.place
-        return place is not None and recovering.interrupted(place) is not None
+        return place is not None and interrupted(place) is not None
 
     @property
     def exists(self) -> bool:
@@ -258,6 +259,12 @@ class Store:
         """
         with self._working():
             return deleting.delete(self._workspace, points, kind=kind, summary=summary, anyway=anyway)
+
+    def protected(self) -> dict[str, str]:
+        """Points that `delete` refuses unless a person named them, each with the reason."""
+        with self._workspace.lock:
+            content = self._workspace.content()
+            return deleting.protected(self._workspace.need_place(), content.rows, content.operations)
 
     def label(self, point: str, text: str) -> Operation:
         """Names a point; an empty text takes its label away."""

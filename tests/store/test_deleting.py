@@ -87,6 +87,8 @@ def test_what_something_needs_is_refused_by_name_and_nothing_is_deleted(project:
         with pytest.raises(Refused) as told:
             store.delete([four, point])
         assert told.value.path == f"{point} ({why})"
+    assert {one: "pinned", two: 'labelled "good"', guard: "undo needs it"}.items() <= store.protected().items()
+    assert four not in store.protected()
     newest = saved(project, "7")[0]
     with pytest.raises(Refused, match="the newest one"):
         store.delete([newest])
