@@ -195,6 +195,9 @@ def _stat_of(root: str) -> os.stat_result:
         return os.stat(root)
     except (FileNotFoundError, NotADirectoryError):
         raise NoWorkspace("the folder is not there any more", path=root, todo="name another one: -C") from None
+    except OSError as error:
+        what = f"the folder cannot be looked at ({error.strerror})"
+        raise NoWorkspace(what, path=root, todo="check its owner, and that of the folders above") from None
 
 
 def _inode_of(folder: str) -> tuple[int, int] | None:

@@ -18,7 +18,7 @@ from forkpoint.store.roots import Place
 from forkpoint.store.saving import save
 
 from ..builders.children import at_once
-from ..builders.cli import forkpoint, process
+from ..builders.cli import COMMAND, forkpoint, process
 from ..builders.folders import Link, make, seen
 from ..builders.people import as_nobody
 from .test_recording import Agent, recorded
@@ -246,6 +246,53 @@ def test_a_root_that_cannot_be_written_is_saved_and_a_restore_names_each_path(pr
     assert len(failed) == 1
     assert "permission denied" in failed[0]
     assert (project / "a").read_text() == "2\n"
+
+
+@pytest.mark.skipif("os.geteuid() != 0", reason="only root can become somebody else")
+def test_a_root_that_nobody_lets_us_see_any_more_is_told_in_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+
+    def looks() -> str:
+        make(folder, {"shop/a": "1\n"})
+        store = Store.open(folder / "shop", home=tmp_path / "data")
+        store.save()
+        folder.chmod(0)
+        with pytest.raises(NoWorkspace, match=r"cannot be looked at \(Permission denied\)") as told:
+            store.tree()
+        return told.value.path
+
+    assert as_nobody(tmp_path, looks) == str(folder / "shop")
+
+
+def mounting(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a script in which folders can be mounted; `$@` is forkpoint. Skips the test where that is not allowed."""
+    alone = ["unshare", "-m" if os.geteuid() == 0 else "-rm"]
+    if subprocess.run([*alone, "mount", "--bind", folder, folder], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    command = [*alone, "sh", "-ec", script, "sh", *COMMAND]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_a_root_on_a_read_only_file_system_is_saved_and_a_restore_says_what_it_could_not_do(project: Path) -> None:
+    first = saved(project)
+    make(project, {"a": "2\n"})
+    read_only = 'mount --bind . "$PWD"; mount -o remount,ro,bind "$PWD"; cd "$PWD"\n'
+    done = mounting(f'{read_only} "$@" save --json', project)
+    assert (done.returncode, json.loads(done.stdout)["files"]) == (0, 2), done
+    done = mounting(f'{read_only} "$@" restore {first} --files --all --yes --json', project)
+    told = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [(item["path"], item["why"]) for item in told["failed"]] == [("a", "the file system is read-only")]
+    assert (told["restored"], (project / "a").read_text()) == ([], "2\n")
+
+
+def test_a_root_that_is_mounted_twice_is_one_root(project: Path, tmp_path: Path) -> None:
+    saved(project)
+    (tmp_path / "again").mkdir()
+    done = mounting('mount --bind . ../again; cd ../again/src; "$@" save --json', project)
+    assert done.returncode == 0, done
+    assert len(recorded(project)) == 2
+    assert len(roots.places(data_folder())) == 1
 
 
 # --- the clock --------------------------------------------------------------------------------------------------------
