@@ -14,16 +14,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any, NamedTuple, TypedDict, cast
 
 import msgspec
 from tinydb import TinyDB
 
 from . import ledger, operations, points, transcripts
-from .diff import count
+from .content import Content, Row
+from .counting import counted
 from .errors import Busy, StoreDamaged, StoreUnwritable
-from .git.compare import compare
 from .git.reader import Objects, Stored
 from .git.refs import Refs
 from .jsonlines import JsonLines, uncollected
@@ -32,58 +32,14 @@ from .locks import held
 from .operations import Record
 from .points import Checkpoint
 from .roots import Place
-from .states import Node
 from .transcripts import Kept
-from .witness import TODO, Judgement, Moved, heads, judge, subject
+from .witness import Judgement, Moved, heads, judge
 
 FILE = "catalog.json"
 ODD = (KeyError, TypeError, ValueError, msgspec.MsgspecError, StoreDamaged)
 """What documents raise that do not hold what they should."""
-COUNTED = 400
-"""Points that change more files than this are not counted line by line."""
 ANEW = "the catalog was changed by something other than forkpoint: it was made anew from the objects"
 REPLACED = "the ledger, which tells where the refs stood, was taken away or replaced"
-
-
-class Row(NamedTuple):
-    """A checkpoint as the catalog holds it."""
-
-    stored: Stored
-    added: int | None
-    removed: int | None
-    changed: int | None
-    """Paths that differ from the checkpoint before it; None when there is none to compare with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """All that the catalog knows."""
-
-    rows: tuple[Row, ...]
-    """By time, the oldest first."""
-    operations: tuple[Record, ...]
-    """The oldest first."""
-    damaged: tuple[str, ...] = ()
-    """Refs whose checkpoint, transcript or operations cannot be read."""
-    moved: tuple[Moved, ...] = ()
-    """Refs that do not stand where they were seen last; their checkpoints are not among the rows."""
-    notices: tuple[str, ...] = ()
-    """What else was found to be wrong with the store's own files."""
-    kept: Mapping[str, Kept] = field(default_factory=dict[str, Kept])
-    """What the store has of conversations, by session id."""
-    refs: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What it was made from."""
-
-    @property
-    def wrong(self) -> dict[str, str]:
-        """Ref → what is wrong with it, in words."""
-        found = {ref: f"{subject(ref)} cannot be read" for ref in self.damaged}
-        return found | {item.ref: item.what for item in self.moved}
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Everything that a person has to know of the store before he trusts what it shows."""
-        return (*self.notices, *(f"{what}: {TODO}" for what in self.wrong.values()))
 
 
 class _Point(TypedDict, total=False):
@@ -97,11 +53,8 @@ class _Act(TypedDict):
     record: str
 
 
-class _Session(TypedDict):
+class _Session(_Act):
     name: str
-    commit: str
-    record: str
-    """session.json."""
 
 
 class _Meta(TypedDict):
@@ -329,7 +282,7 @@ class _Catalog:
         fresh, damaged = self._fresh(wanted, have)
         have |= {stored.checkpoint.id: stored for stored in fresh}
         if fresh:
-            rows = [counted(self._objects, stored, have) for stored in fresh]
+            rows = [Row(stored, *counted(self._objects, stored, have)) for stored in fresh]
             numbers = self._points.insert_multiple(map(_document, rows))
             self._held = [*self._rows(), *zip(numbers, rows, strict=True)]
         return damaged
@@ -390,32 +343,6 @@ class _Catalog:
             {"commit": commit, "record": operations.encode(record).decode()} for commit, record in chain[len(acts) :]
         )
         return []
-
-
-def counted(objects: Objects, stored: Stored, have: Mapping[str, Stored]) -> Row:
-    """A checkpoint with what changed since the one before it."""
-    checkpoint = stored.checkpoint
-    base = have.get(checkpoint.before) or have.get(checkpoint.previous)
-    changed: int | None = None
-    lines: tuple[int | None, int | None] = (None, None)
-    if base is not None and checkpoint.complete:
-        with suppress(StoreDamaged):
-            pairs = compare(objects, base, stored)
-            changed = len(pairs)
-            if changed <= COUNTED:
-                lines = _lines(objects, pairs)
-    return Row(stored, *lines, changed)
-
-
-def _lines(objects: Objects, pairs: dict[bytes, tuple[Node | None, Node | None]]) -> tuple[int, int]:
-    def read(_: bytes, node: Node) -> bytes:
-        return objects.text(node.oid)
-
-    added = removed = 0
-    for path, (old, new) in pairs.items():
-        came, went = count(path, old, new, read, read) or (0, 0)
-        added, removed = added + came, removed + went
-    return added, removed
 
 
 def _document(row: Row) -> _Point:

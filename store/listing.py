@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from . import agents
-from .catalog import Row
+from .content import Row
 from .model import SessionInfo
 from .operations import Record, taken_back
 from .roots import Root

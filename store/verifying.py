@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from . import catalog, ledger, operations, points, transcripts
-from .catalog import Content
+from .content import Content
+from .counting import counted
 from .errors import StoreDamaged
 from .finding import Finding
 from .git.hashing import Damage, Hashing, broken_packs
@@ -173,8 +174,7 @@ def _rows(written: catalog.Written, content: Content, objects: Objects, stored: 
         held = by_id.get(row.stored.checkpoint.id)
         if held is None:
             continue
-        counted = catalog.counted(objects, held, by_id)
-        pairs = ((row.added, counted.added), (row.removed, counted.removed), (row.changed, counted.changed))
+        pairs = zip(row[1:], counted(objects, held, by_id), strict=True)
         # What was not known when the row was made may be known now, and the other way round.
         if row.stored != held or any(a != b for a, b in pairs if a is not None and b is not None):
             yield Finding(False, f"the catalog tells {_named(held.checkpoint)} otherwise than it is stored", REBUILD)

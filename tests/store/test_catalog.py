@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from forkpoint.store import catalog, ledger, witness
 from forkpoint.store.api import Store
-from forkpoint.store.catalog import Content
+from forkpoint.store.content import Content
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.jsonlines import JsonLines
 from tinydb import TinyDB
