@@ -48,21 +48,25 @@ def verify(workspace: Workspace, progress: Progress | None = None) -> list[Findi
     moved = {item.ref for item in content.moved}
     watched = {ref: commit for ref, commit in sorted(refs.commits.items()) if is_watched(ref) and ref not in moved}
     stored: dict[str, Stored] = {}
+    lost: list[Finding] = []
     for number, (ref, commit) in enumerate(watched.items()):
         if progress is not None:
             progress(number, len(watched))
         if ref.startswith(points.REFS):
-            found += _checkpoint(objects, hashing, ref, commit, stored, damage)
+            lost += _checkpoint(objects, hashing, ref, commit, stored, damage)
         elif ref.startswith(transcripts.REFS):
             found += _transcript(objects, hashing, ref, commit)
         else:
             found += _operations(hashing, commit)
-    found += damage.findings()
+    lost += damage.findings()
+    found += lost
     found += [Finding(False, f"{name}: the pack is not as it was written") for name in broken_packs(place.git_dir)]
     found += _rows(written, content, objects, stored)
-    if any(not finding.ok for finding in found):
+    if lost:
         _forget_indexes(place)
-        return [*found, Finding(True, "the next checkpoint stores every file again")]
+        found.append(Finding(True, "the next checkpoint stores every file again"))
+    if found:
+        return found
     words = f"{len(stored)} checkpoints, {len(content.operations)} operations, {len(content.kept)} transcripts"
     return [Finding(True, f"{words}: {hashing.count} objects are what they say they are")]
 

@@ -133,6 +133,46 @@ def test_a_file_that_many_checkpoints_share_is_told_once_with_all_of_them(projec
     assert all(point in found for point in saved)
 
 
+def test_the_next_checkpoint_brings_what_was_damaged_back(project: Path, saved: list[str]) -> None:
+    place = place_of(project)
+    flip_object(place, commit_of(place, f"{ref_of(saved[2])}:files/a"))
+    assert any(": a is damaged" in what for what in bad(project))
+    Store.open(project).save()
+    assert not any("damaged" in what for what in bad(project))
+    make(project, {"a": "other\n"})
+    store = Store.open(project)
+    store.restore(store.plan_restore(saved[2], "files"))
+    assert (project / "a").read_text() == "content 3\n" * 50
+
+
+@pytest.mark.parametrize("part", ["", ":", ":checkpoint.json", ":files", ":files/d"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_damaged_part_of_a_checkpoint_is_told_and_hides_no_other(
+    project: Path, saved: list[str], part: str, cached: bool
+) -> None:
+    place = place_of(project)
+    (project / "d" / "b").write_text("only here")
+    point = Store.open(project).save(label="damaged").id
+    (project / "d" / "b").write_text("0\n")
+    Store.open(project).save(label="newest")
+    whole = shown(project)
+    flip_object(place, commit_of(place, ref_of(point) + part))
+    if not cached:
+        (place.workspace / catalog.FILE).unlink()
+    assert any(f"checkpoint {point}" in what for what in bad(project))
+    assert not any(f"checkpoint {other}" in what for what in bad(project) for other in saved)
+    assert set(whole) - set(shown(project)) <= {point}
+    if not cached and part in ("", ":", ":checkpoint.json"):
+        assert f"checkpoint {point} cannot be read" in told(project)
+    before = seen(project)
+    with pytest.raises(StoreDamaged):
+        Store.open(project).restore(Store.open(project).plan_restore(point, "files"))
+    assert seen(project) == before
+    store = Store.open(project)
+    store.restore(store.plan_restore(saved[0], "files"))
+    assert (project / "a").read_text() == "content 1\n" * 50
+
+
 def test_no_byte_of_a_pack_changes_unnoticed(project: Path, saved: list[str]) -> None:
     place = place_of(project)
     pack = min((place.git_dir / "objects" / "pack").glob("*.pack"))
