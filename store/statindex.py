@@ -1,7 +1,8 @@
 """The stat index of a root: what each file looked like when its bytes were last read.
 
 A cache of facts ("with this stat, the bytes had this id"): losing it costs a full read, never a checkpoint.
-marshal, because a hook reads it on every call: 50,000 entries load in the time that json needs for 5,000.
+marshal, because a hook reads it on every call: 50,000 entries load in the time that json needs for 5,000. A checksum
+guards what is known of the folders; their files follow as they are, each folder's with a checksum of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import sys
 import zlib
 
 from .durable import write_atomic
+from .errors import GitFailed
 from .light import Mapping, NamedTuple, Path, blake2b
 
-FORMAT = 6
+FORMAT = 7
+DIGEST, LENGTH = 16, 8
+"""Bytes at the beginning: the checksum of the head, and its length."""
 
 FileInfo = tuple[int, int, int, int, int, str]
 """st_mode, size, mtime ns, ctime ns, inode, blob id. A ctime of 0 never matches: the bytes are read again."""
@@ -29,8 +33,9 @@ class Folder(NamedTuple):
     """Permission bits."""
     rules: str
     """Fingerprint of the ignore rules under which its names were judged."""
-    packed: bytes
-    """Its files as `packed_files` makes them: most folders did not change, and then nobody looks inside."""
+    packed: bytes | tuple[bytes, int, int]
+    """Its files as `packed_files` makes them, or where they stand in an index (its bytes, from, to): most folders did
+    not change, and then nobody looks inside."""
     file_count: int
     """How many files it holds …"""
     byte_count: int
@@ -55,8 +60,19 @@ class Folder(NamedTuple):
 
     @property
     def files(self) -> dict[str, FileInfo]:
-        """Its files by name."""
-        return marshal.loads(zlib.decompress(self.packed))
+        """Its files by name. Raises GitFailed where the index is damaged: then everything has to be read again."""
+        try:
+            return marshal.loads(zlib.decompress(self.raw))
+        except (zlib.error, EOFError, ValueError, TypeError):
+            raise GitFailed("the stat index is damaged", todo="forkpoint save makes it anew") from None
+
+    @property
+    def raw(self) -> bytes:
+        """Its files as they are packed."""
+        if isinstance(self.packed, bytes):
+            return self.packed
+        data, begin, end = self.packed
+        return data[begin:end]
 
 
 class Index(NamedTuple):
@@ -92,24 +108,33 @@ def load(file: Path) -> Index:
         data = file.read_bytes()
     except OSError:
         return Index()
-    digest, body = data[:16], data[16:]
-    if blake2b(body, digest_size=16).digest() != digest:
+    begin = DIGEST + LENGTH + int.from_bytes(data[DIGEST : DIGEST + LENGTH], "big")
+    head = data[DIGEST + LENGTH : begin]
+    if blake2b(head, digest_size=DIGEST).digest() != data[:DIGEST]:
         return Index()
-    version, *parts = marshal.loads(body)
+    version, *parts = marshal.loads(head)
     if version != _version():
         return Index()
     tree, point, time, stamps, folders, *others = parts
-    return Index(tree, point, time, stamps, {name: Folder._make(record) for name, record in folders.items()}, *others)
+    known: dict[str, Folder] = {}
+    for name, (mode, rules, size, *rest) in folders.items():
+        known[name] = Folder._make((mode, rules, (data, begin, begin + size), *rest))
+        begin += size
+    return Index(tree, point, time, stamps, known, *others) if begin == len(data) else Index()
 
 
 def encode(index: Index) -> bytes:
     """The bytes of an index file."""
-    folders = {name: tuple(folder) for name, folder in index.folders.items()}
+    packed = [folder.raw for folder in index.folders.values()]
+    folders = {
+        name: (folder.mode, folder.rules, len(raw), *folder[3:])
+        for (name, folder), raw in zip(index.folders.items(), packed, strict=True)
+    }
     maps = (dict(index.named), dict(index.outside), dict(index.parts))
-    body = marshal.dumps(
+    head = marshal.dumps(
         (_version(), index.tree, index.point, index.time, dict(index.stamps), folders, *maps, index.pack)
     )
-    return blake2b(body, digest_size=16).digest() + body
+    return b"".join((blake2b(head, digest_size=DIGEST).digest(), len(head).to_bytes(LENGTH, "big"), head, *packed))
 
 
 def save(file: Path, data: bytes) -> None:
