@@ -166,7 +166,7 @@ def _difference(objects: Objects, previous: Stored, item: Stored) -> Nodes | Non
     key = (previous.files, previous.modes, previous.empty, item.files, item.modes, item.empty)
     if key not in _compared:
         try:
-            _compared[key] = compare(objects, previous, item)
+            _compared[key] = compare(objects, previous, item, as_listed=True)
         except StoreDamaged:
             return None
     return _compared[key]

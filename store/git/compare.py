@@ -18,8 +18,12 @@ Nodes = dict[bytes, tuple[Node | None, Node | None]]
 BINARY_SNIFF = 8000
 
 
-def compare(objects: Objects, left: Stored, right: Stored) -> Nodes:
-    """The paths whose nodes differ between two checkpoints, with both nodes."""
+def compare(objects: Objects, left: Stored, right: Stored, *, as_listed: bool = False) -> Nodes:
+    """The paths whose nodes differ between two checkpoints, with both nodes.
+
+    `as_listed`: a folder that a checkpoint does not list, since something stands in it and its mode is the usual one,
+    counts as none. So each pair is what turns one state into the other.
+    """
     old_modes, new_modes = objects.modes(left), objects.modes(right)
     found: Nodes = {}
     for path, old, new in tree_changes(objects, left.files, right.files):
@@ -27,7 +31,7 @@ def compare(objects: Objects, left: Stored, right: Stored) -> Nodes:
         after = node(*new, new_modes.get(path)) if new else None
         found[path] = (before, after)
     _modes_only(objects, left, right, old_modes, new_modes, found)
-    _folders(objects, left, right, old_modes, new_modes, found)
+    _folders(objects, left, right, old_modes, new_modes, found, as_listed)
     return {path: pair for path, pair in found.items() if pair[0] != pair[1]}
 
 
@@ -106,6 +110,7 @@ def _folders(
     old_modes: dict[bytes, int],
     new_modes: dict[bytes, int],
     found: Nodes,
+    as_listed: bool,
 ) -> None:
     def nodes(stored: Stored, modes: dict[bytes, int]) -> dict[bytes, Node]:
         held = {path: Node("folder", modes.get(path + b"/", FOLDER_MODE), "") for path in objects.empty_folders(stored)}
@@ -115,8 +120,8 @@ def _folders(
     for path in old.keys() | new.keys():
         before, after = found.get(path, (None, None))
         found[path] = (
-            before or old.get(path) or _usual_folder(objects, left.files, path),
-            after or new.get(path) or _usual_folder(objects, right.files, path),
+            before or old.get(path) or (None if as_listed else _usual_folder(objects, left.files, path)),
+            after or new.get(path) or (None if as_listed else _usual_folder(objects, right.files, path)),
         )
 
 

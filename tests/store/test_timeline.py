@@ -128,3 +128,13 @@ def test_what_a_person_wrote_just_before_a_session_is_no_new_work_when_a_rewind_
     ]
     found = store.plan_restore(ends[0], "files").inventory
     assert (paths(found.restored), paths(found.conflicts)) == ([b"a.txt"], [])
+
+
+def test_a_folder_that_a_session_made_and_emptied_is_its_own_when_somebody_puts_a_file_there(agent: Recorded) -> None:
+    agent.runs("mkdir docs; touch docs/a.txt", lambda root: make(root, {"docs/a.txt": "one\n"}))
+    agent.runs("rm docs/a.txt", lambda root: (root / "docs/a.txt").unlink())
+    (agent.project / "docs").rmdir()
+    make(agent.project, {"docs": "mine\n"})
+    agent.runs("make", lambda root: None)
+    found = back_to_the_prompt(agent)
+    assert (paths(found.restored), paths(found.kept), paths(found.conflicts)) == ([], [], [b"docs"])
