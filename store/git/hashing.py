@@ -120,10 +120,16 @@ class Hashing:
         except KeyError:
             return b"", MISSING
         except (ValueError, pygit2.GitError):
-            return b"", DAMAGED
+            return self._elsewhere(oid, kind)
         digest = hashlib.sha1(b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
         digest.update(data)
         return (data, "") if KINDS.get(int(number)) == kind and digest.hexdigest() == oid else (b"", DAMAGED)
+
+    def _elsewhere(self, oid: str, kind: bytes) -> tuple[bytes, str]:
+        try:
+            return self._objects.elsewhere(kind.decode(), oid), ""
+        except StoreDamaged:
+            return b"", DAMAGED
 
     def _streamed(self, oid: str) -> str:
         try:
