@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from . import agents, recovering, roots, space
+from . import agents, roots, space
 from .catalog import FILE
 from .errors import ForkpointError, StoreDamaged
 from .finding import Finding
 from .git import process
+from .interrupted import interrupted
 from .status import cause_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def doctor(workspace: Workspace) -> list[Finding]:
     place = workspace.place
     if place is not None:
         found += _content(workspace, place)
-    if place is not None and recovering.interrupted(place) is not None:
+    if place is not None and interrupted(place) is not None:
         found.append(Finding(False, "a restore was interrupted", "forkpoint recover"))
     return found
 
