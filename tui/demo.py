@@ -34,7 +34,9 @@ def environment(folder: Path) -> dict[str, str]:
     """The store and the agent's home of the demo; every other setting is the person's."""
     foreign = ("CLAUDE_", "FORKPOINT_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-    return {**kept, "FORKPOINT_HOME": str(folder / "forkpoint"), "CLAUDE_CONFIG_DIR": str(folder / "claude")}
+    # What it takes is little, and gone again with it.
+    own = {"FORKPOINT_HOME": str(folder / "forkpoint"), "FORKPOINT_LEAST_FREE": "0"}
+    return {**kept, **own, "CLAUDE_CONFIG_DIR": str(folder / "claude")}
 
 
 @dataclass(slots=True)
