@@ -33,8 +33,8 @@ class ForkpointApp(App[None]):
     CSS_PATH = Path(__file__).with_name("app.tcss")
     COMMANDS: ClassVar = {lambda: Actions}
     COMMAND_PALETTE_DISPLAY = "ctrl+p"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-vast")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-vast")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]
     BINDINGS: ClassVar[list[Binding]] = [Binding("?,f1", "help", "Help", id="everywhere.help", show=False)]  # type: ignore[assignment]
 
     def __init__(
