@@ -143,8 +143,9 @@ def test_the_next_checkpoint_brings_what_was_damaged_back(
     assert any(f"checkpoint {saved[2]}" in what for what in bad(project))
     packs = set((place.git_dir / "objects" / "pack").glob("*.pack"))
     Store.open(project).save()
+    moment = 2**31 if newer else 1
     for pack in set((place.git_dir / "objects" / "pack").glob("*.pack")) - packs:
-        os.utime(pack, (2**31 if newer else 1,) * 2)  # libgit2 looks at the newest pack first
+        os.utime(pack, (moment, moment))  # libgit2 looks at the newest pack first
     assert all("the pack is not as it was written" in what for what in bad(project))
     make(project, {"a": "other\n"})
     store = Store.open(project)
