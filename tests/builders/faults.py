@@ -100,11 +100,11 @@ class Fault(NamedTuple):
 
     how: str
     """`before` or `after`: killed there; `torn`: killed after half of the bytes; `error`: refused once; `from`: refused
-    from there on."""
+    from there on; `shut`: a folder may not be written to from there on, which root takes no notice of."""
     step: int
     code: int = 0
     below: str = ""
-    """With `from`: only what is about a path below this one is refused."""
+    """With `from`: only what is about a path below this one is refused. With `shut`: the folder."""
 
     def __str__(self) -> str:
         code = f" {errno.errorcode[self.code]}" if self.code else ""
@@ -186,6 +186,9 @@ class Armed:
             if half is not None and fault.code == errno.ENOSPC:
                 self._make(half, (), {})
             raise OSError(fault.code, os.strerror(fault.code), step.path or None)
+        if fault.how == "shut" and fault.step == number:
+            self.shared.add("struck")
+            self._make(os.chmod, (fault.below, 0o500), {})
         result = self._make(real, arguments, named)
         if fault.step == number and fault.how == "after":
             self._die()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,6 +164,8 @@ class Laws:
     """Checkpoints that the act deletes: all or none."""
     whole: bool = True
     """Whether the workspace is wholly as before or as asked; else single paths may have failed by name."""
+    reopened: Callable[[Stage], Path] | None = None
+    """A folder that was shut, and is opened again before anything is looked at."""
 
     def check(self, ended: Ended, back: bool) -> None:
         """Looks at what is left by the next commands; `back`: what was interrupted is rolled back, else finished."""
@@ -171,6 +173,8 @@ class Laws:
         if ended.error:
             assert "Traceback" not in ended.error and "\n" not in ended.error
             assert ended.exit in (1, 3)
+        if self.reopened is not None:
+            self.reopened(self.stage).chmod(0o755 if self.stage.project in _above(self.reopened(self.stage)) else 0o700)
         reported: Mapping[str, Any] = ended.value or {}
         self._next_save(seen(self.stage.project))
         store = self.stage.store()
@@ -252,6 +256,10 @@ class Laws:
                 assert held_by(store, point) == nodes(files), f"checkpoint {point} is not what it was"
         missing = {*self.stage.acts, *reported.get("acts", ())} - there.keys()
         assert not missing, f"operations {missing} were reported and are not there"
+
+
+def _above(folder: Path) -> tuple[Path, ...]:
+    return (folder, *folder.parents)
 
 
 def is_there(store: Store, point: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...store.text import path_text
 from .. import words
 from ..output import Cell, Row
 from ..quick import progress
@@ -53,8 +54,10 @@ def recover(call: Call, forward: bool, yes: bool) -> int:
     store = call.need_workspace()
     if store.interrupted and not yes:
         if not call.json:
+            found = store.status()
             call.say_root()
-            call.output.say("a restore was interrupted here")
+            call.output.say(words.one_line(found.interrupted))
+            call.output.table(Row((Cell(path_text(path)),), (Cell(how, "dim"),)) for path, how in found.unsettled)
         call.confirm("Finish it?" if forward else "Take it back?")
     return _findings(call, store.recover(back=not forward))
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...store.text import path_text
 from .. import words
 from ..output import Cell, Row
+from ..values import path_keys
 from .call import Call, command
 from .documents import live_document, point_document
 from .inventory_text import live_line
@@ -57,6 +59,8 @@ def _facts(status: Status) -> Iterator[tuple[str, str]]:
     for live in status.live:
         yield "live", live_line(live, now)
     yield "interrupted", words.one_line(status.interrupted)
+    for path, how in status.unsettled:
+        yield "", f"{path_text(path)}: {how}"
     for problem in status.problems:
         yield "damaged", words.one_line(problem)
     yield "store", f"{words.count(status.checkpoints, 'checkpoint')}, {words.size(status.bytes)}"
@@ -69,6 +73,7 @@ def _document(status: Status) -> dict[str, object]:
         "last": point_document(status.last) if status.last else None,
         "live": [live_document(live) for live in status.live],
         "interrupted": status.interrupted,
+        "unsettled": [{**path_keys(path), "state": how} for path, how in status.unsettled],
         "problems": list(status.problems),
         "checkpoints": status.checkpoints,
         "bytes": status.bytes,
