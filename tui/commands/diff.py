@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import click
@@ -37,7 +38,7 @@ def diff(
 ) -> int:
     """Between two points; B left out: the workspace as it is."""
     store = call.need_workspace()
-    paths = [call.path(name, outside=True) for name in names]
+    paths = [_path(call, name, (a, b)) for name in names]
     found = store.diff(a, b, context=context, ignore_space=ignore_space, paths=paths)
     if call.json:
         call.output.document(diff_document(found))
@@ -50,6 +51,19 @@ def diff(
         for file in found.files:
             call.output.say(*patch(file, call.terminal))
     return 0
+
+
+def _path(call: Call, name: str, ends: tuple[str, str | None]) -> bytes:
+    """A path in the folder, or one outside of it that a checkpoint at an end knows of."""
+    try:
+        return call.path(name)
+    except click.UsageError:
+        path = call.path(name, outside=True)
+        points = [call.store().resolve(end).point for end in ends if end is not None]
+        followed = [os.fsencode(file) for point in points if point for file in call.store().covered(point).outside]
+        if not any(other == path or other.startswith(path + b"/") for other in followed):
+            raise
+        return path
 
 
 def heading(diff: Diff) -> Iterator[str]:
