@@ -153,7 +153,7 @@ def node_of(descriptor: int) -> Node | None:
         return None
     digest = hashlib.sha1(b"blob %d\0" % before.st_size, usedforsecurity=False)
     length = 0
-    while length <= before.st_size and (piece := os.pread(descriptor, PIECE, length)):
+    while length < before.st_size and (piece := os.pread(descriptor, PIECE, length)):
         digest.update(piece)
         length += len(piece)
     after = os.fstat(descriptor)
