@@ -158,9 +158,8 @@ class History:
                 touched = touched or (mine and who in ("session", "ours"))
                 events.append(Event(new, who))
                 value = new
-        began = next(
-            (item.seen.tree for item in self.items if isinstance(item, Moment) and item.begins in family), None
-        )
+        moments = (item for item in self.items if isinstance(item, Moment) and not item.gone)
+        began = next((item.seen.tree for item in moments if item.begins in family), None)
         return Past(first, tuple(events), () if began is None else (began.get(path),), touched)
 
 

@@ -353,7 +353,7 @@ class Story(RuleBasedStateMachine):
     def a_fork(self, where: int, n: int, both: bool) -> None:
         """The conversation goes on from there in a session of its own; with `both` the files go back as well."""
         place = self.places[where]
-        talks = [point for point, session in place.session_of.items() if session]
+        talks = [point for point in place.points if place.session_of[point]]
         if not talks:
             return
         point = talks[-1 - n % len(talks)]
