@@ -39,11 +39,28 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import NamedTuple, Protocol, TypeVar, cast
 else:
-    from _collections import _tuplegetter
     from _collections_abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-    from _functools import _lru_cache_wrapper
-    from _operator import attrgetter
 
+    # What begins with "_" is CPython's own: elsewhere the originals serve, only slower.
+    try:
+        from _operator import attrgetter, itemgetter
+    except ImportError:
+        from operator import attrgetter, itemgetter
+    try:
+        from _collections import _tuplegetter
+    except ImportError:
+
+        def _tuplegetter(place, told):
+            return property(itemgetter(place), doc=told)
+
+    try:
+        from _functools import _lru_cache_wrapper
+
+        def lru_cache(maxsize):
+            """functools.lru_cache."""
+            return lambda function: _lru_cache_wrapper(function, maxsize, False, tuple)
+    except ImportError:
+        from functools import lru_cache
     try:
         from _blake2 import blake2b
     except ImportError:
@@ -59,10 +76,6 @@ else:
     def cast(kind, value):
         """typing.cast."""
         return value
-
-    def lru_cache(maxsize):
-        """functools.lru_cache."""
-        return lambda function: _lru_cache_wrapper(function, maxsize, False, tuple)
 
     class _Fields(type):
         """Makes a class with annotated fields a tuple with names, as typing.NamedTuple does."""
