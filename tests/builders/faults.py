@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from forkpoint.store.errors import ForkpointError
-from forkpoint.store.restore import rename
+from forkpoint.store.restore import rename, writeout
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 ROOM = 32 << 20
@@ -40,6 +40,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "write": FULL,
     "truncate": FULL,
     "fsync": FULL,
+    "syncfs": FULL,
     "rename": (errno.ENOSPC, *SHUT),
     "exchange": (errno.ENOSPC, *SHUT),
     "link": (errno.ENOSPC, *SHUT),
@@ -210,7 +211,7 @@ class Armed:
             return False
         if fault.code == errno.ENOSPC:
             return step.kind in TAKES_ROOM
-        return step.kind not in ("start", "feed", "wait", "fsync")
+        return step.kind not in ("start", "feed", "wait", "fsync", "syncfs")
 
     def _make(self, real: Callable[..., Any], arguments: Any, named: Any) -> Any:
         self.inside += 1
@@ -312,7 +313,21 @@ def wrapped(armed: Armed) -> Iterator[None]:
 
     rename._rename = renamed  # pyright: ignore[reportPrivateUsage]
     _wrap_processes(armed)
+    _wrap_sync_of_all(armed)
     yield
+
+
+def _wrap_sync_of_all(armed: Armed) -> None:
+    begin, sync = writeout._system_calls()  # pyright: ignore[reportPrivateUsage]
+
+    def synced(descriptor: int) -> int:
+        try:
+            real = sync if armed.sync else lambda _: 0
+            return armed.call(Step("syncfs", _of_descriptor(descriptor)), real, (descriptor,), {})
+        except OSError:
+            return -1
+
+    writeout._system_calls = lambda: (begin, synced if sync else None)  # pyright: ignore[reportPrivateUsage]
 
 
 def _wrap_processes(armed: Armed) -> None:

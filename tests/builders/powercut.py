@@ -49,6 +49,10 @@ class Sync(NamedTuple):
     key: Key
 
 
+class SyncAll(NamedTuple):
+    """Everything on the file system was synced."""
+
+
 class Names(NamedTuple):
     """Names change what they name, all at once: (folder, name, from which name of which folder or None for none)."""
 
@@ -130,6 +134,11 @@ def _synced(step: Step, real: Any, arguments: Any, named: Any) -> Iterator[Any]:
     yield Sync(_key(arguments[0]))
 
 
+def _synced_all(step: Step, real: Any, arguments: Any, named: Any) -> Iterator[Any]:
+    yield real(*arguments, **named)
+    yield SyncAll()
+
+
 def _renamed(step: Step, real: Any, arguments: Any, named: Any) -> Iterator[Any]:
     if isinstance(arguments[0], int):
         folder, old, new, _ = arguments
@@ -199,6 +208,7 @@ _MAKERS: dict[str, Callable[..., Iterator[Any]]] = {
     "write": _written,
     "truncate": _truncated,
     "fsync": _synced,
+    "syncfs": _synced_all,
     "rename": _renamed,
     "exchange": _renamed,
     "link": _linked,
@@ -274,6 +284,10 @@ class Disk:
             self._name(record)
         elif isinstance(record, Adopt):
             self._adopt(record)
+        elif isinstance(record, SyncAll):
+            self.pending.clear()
+            for thing in self.things:
+                thing.settle()
         elif isinstance(record, Write | Cut | Sync | Facts) and record.key in self.by_key:
             self._change(record)
 

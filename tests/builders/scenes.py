@@ -16,6 +16,7 @@ from forkpoint.store import recording
 from forkpoint.store.agents.claude import settings
 from forkpoint.store.api import Store
 from forkpoint.store.model import RestoreResult
+from forkpoint.store.restore import apply
 
 from .faults import Fault, run
 from .folders import Link, make, seen
@@ -64,6 +65,12 @@ def restored(result: RestoreResult) -> Reported:
 def restores(stage: Stage) -> Reported:
     store = stage.store()
     return restored(store.restore(store.plan_restore("then", "files")))
+
+
+def restores_many(stage: Stage) -> Reported:
+    """A restore that is large enough to be brought to the disk as a whole."""
+    apply.MANY = 2
+    return restores(stage)
 
 
 def with_restore(stage: Stage) -> None:
@@ -240,6 +247,7 @@ SCENES: dict[str, Scene] = {
     "save": Scene(then, saves),
     "hook": Scene(in_a_call, hooks),
     "restore": Scene(then, restores),
+    "large restore": Scene(then, restores_many),
     "undo": Scene(with_restore, undoes),
     "redo": Scene(with_undo, redoes),
     "restore of files and conversation": Scene(working, goes_back),
