@@ -11,7 +11,7 @@ from typing import Any
 
 from forkpoint.store.api import Store
 
-from .captured import Capture, Things, captured
+from .captured import Capture, Things, captured, differing
 from .folder import Thing, seen
 from .model import History, Moment, Span
 from .recorded import Recorded
@@ -92,6 +92,34 @@ class Place:
     def ids(self) -> list[str]:
         rows = self.store._workspace.content().rows  # pyright: ignore[reportPrivateUsage]
         return [row.stored.checkpoint.id for row in rows]
+
+    def unrecorded(self) -> int:
+        """How many paths differ from what was recorded last."""
+        last, now = self.history.steps()[-1].tree, self.now()
+        pairs = [(path, last.get(path), now.tree.get(path)) for path in differing(last, now.tree)]
+        return sum(
+            not now.cannot(path) and any(thing is not None and thing.kind != "folder" for thing in pair)
+            for path, *pair in pairs
+        )
+
+    def marks(self) -> tuple[dict[str, str], set[str]]:
+        """Labels and pins as they were set, those that were taken back left out."""
+        labels: dict[str, str] = {}
+        pins: set[str] = set()
+        for did in self.done:
+            point, text = did.mark
+            if did.kind == "label":
+                labels[point] = text
+            elif did.kind in ("pin", "unpin"):
+                (pins.add if did.kind == "pin" else pins.discard)(point)
+        return {point: text for point, text in labels.items() if text}, pins
+
+    def needed(self) -> set[str]:
+        """What undo and redo go back to, what is marked, and the newest."""
+        guards = {did.guard for did in self.done if did.changes}
+        guards |= {did.undo_guard for did in self.undone if did.changes}
+        labels, pins = self.marks()
+        return guards | labels.keys() | pins | {list(self.points)[-1]}
 
     # ---- what is recorded
 

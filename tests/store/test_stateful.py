@@ -17,12 +17,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from ..builders.captured import Capture, differing, parents
+from ..builders.captured import Capture, parents
 from ..builders.edits import TEXTS, Edit, paths, work, works
 from ..builders.folder import Thing, file, lay
 from ..builders.folders import git
-from ..builders.forecast import Choice, Forecast, forecast
-from ..builders.model import Act, Moment, Verdict, judged, laid_over
+from ..builders.forecast import Choice, Forecast
+from ..builders.model import Act, Moment
+from ..builders.predicting import restored, taken_back
 from ..builders.world import Did, Place, same, stamps
 
 places = st.sampled_from([0, 0, 0, 0, 0, 1])
@@ -149,29 +150,12 @@ class Story(RuleBasedStateMachine):
         now = place.now()
         there = [path for path in some if path in now.tree or path in place.points[point].tree]
         plan = place.store.plan_restore(point, "files", everything=everything, paths=there, choices=choice)
-        expected = self.restored(place, point, now, everything, there, choice)
+        expected = restored(place, point, everything, there, choice)
         self.told(plan.inventory, expected)
         again = place.store.plan_restore(point, "files", everything=everything, paths=there, choices=choice)
         assert again.inventory == plan.inventory
         session = place.session_of[point]
         self.carried_out(place, "restore", session, expected, lambda live: place.store.restore(plan, live=live))
-
-    def restored(
-        self, place: Place, point: str, now: Capture, everything: bool, some: list[bytes], choice: Choice
-    ) -> Forecast:
-        family = place.family(place.session_of[point])
-        steps = place.history.steps()
-
-        def verdict(path: bytes, old: Thing | None, new: Thing | None) -> Verdict:
-            if some and not any(place in some for place in (path, *parents(path))):
-                return Verdict("keep")
-            if everything or not place.session_of[point]:
-                return Verdict("restore")
-            told = [texts for session, texts in place.history.written.get(path, {}).items() if session in family]
-            wrote = {text for texts in told for text in texts} if told else None
-            return judged(place.history.past(path, steps, family), new, old, wrote, path in some)
-
-        return forecast(place.points[point], now, place.disk(), verdict, choice)
 
     def carried_out(
         self,
@@ -204,7 +188,7 @@ class Story(RuleBasedStateMachine):
         if expected.changes:
             place.history.items.append(Act(session, expected.changes, expected.merged))
         built = place.store.tree(session or "files")
-        assert built.here.dirty == self.unrecorded(place)
+        assert built.here.dirty == place.unrecorded()
         held = place.points[result.guard]
         place.operations.insert(0, result.operation)
         if of is None:
@@ -222,15 +206,6 @@ class Story(RuleBasedStateMachine):
         place.session_of[guard] = session
         place.holds(guard)
         place.history.items.append(Moment(before, session, session, guard))
-
-    def unrecorded(self, place: Place) -> int:
-        """How many paths differ from what was recorded last."""
-        last, now = place.history.steps()[-1].tree, place.now()
-        pairs = [(path, last.get(path), now.tree.get(path)) for path in differing(last, now.tree)]
-        return sum(
-            not now.cannot(path) and any(thing is not None and thing.kind != "folder" for thing in pair)
-            for path, *pair in pairs
-        )
 
     def told(self, inventory: Inventory, expected: Forecast) -> None:
         """The inventory names every differing path once, in its class."""
@@ -294,27 +269,7 @@ class Story(RuleBasedStateMachine):
             assert result.guard == ""
             place.operations.insert(0, result.operation)
             return
-        held = did.undone_from if redo else did.before
-        assert held is not None
-        wanted = {path: pair[redo] for path, pair in did.changes.items()}
-        left = {path: pair[not redo] for path, pair in did.changes.items()}
-        disk, now = place.disk(), place.now()
-        besides = {
-            path: disk[path]
-            for path in did.changes
-            if path in disk and path not in now.tree and disk[path].kind in ("file", "link")
-        }
-        now = Capture({**now.tree, **besides}, now.rules, now.special, frozenset(besides))
-        then = Capture(laid_over(held.tree, wanted), now.rules, now.special)
-        around = {above for path in did.changes for above in parents(path)}
-        lists = then.lists.keys() | now.lists.keys()
-
-        def verdict(path: bytes, old: Thing | None, new: Thing | None) -> Verdict | None:
-            if path in left:
-                return Verdict("restore") if new == left[path] else Verdict("conflict", left[path])
-            return Verdict("restore") if path in around and path not in lists else None
-
-        expected = forecast(then, now, disk, verdict, ours=True)
+        expected = taken_back(place, did, redo)
         self.told(inventory, expected)
         self.carried_out(place, "redo" if redo else "undo", did.session, expected, act, did)
 
@@ -335,19 +290,12 @@ class Story(RuleBasedStateMachine):
         except Refused:
             assert stamps(place.path) == disk
             return
-        assert not chosen & self.needed(place)
+        assert not chosen & place.needed()
         assert stamps(place.path) == disk
         place.operations.insert(0, done.operation)
         place.history.forget(chosen)
         for point in chosen:
             del place.points[point]
-
-    def needed(self, place: Place) -> set[str]:
-        """What undo and redo go back to, what is marked, and the newest."""
-        guards = {did.guard for did in place.done if did.changes}
-        guards |= {did.undo_guard for did in place.undone if did.changes}
-        labels, pins = self.marks(place)
-        return guards | {point for point, text in labels.items() if text} | pins | {list(place.points)[-1]}
 
     @rule(where=places, n=numbers, both=st.booleans())
     def a_fork(self, where: int, n: int, both: bool) -> None:
@@ -371,7 +319,7 @@ class Story(RuleBasedStateMachine):
         except (Refused, UsageError):  # nothing was said yet, so there is nothing to fork
             return
         point = plan.inventory.target.checkpoint or ""
-        expected = self.restored(place, point, place.now(), False, [], "keep")
+        expected = restored(place, point)
         self.told(plan.inventory, expected)
         result = self.carried_out(
             place, "restore", session, expected, lambda live: place.store.restore(plan, live=live)
@@ -424,23 +372,12 @@ class Story(RuleBasedStateMachine):
             assert place.ids() == list(place.points)
             assert [act.id for act in place.store.operations()] == place.operations
 
-    def marks(self, place: Place) -> tuple[dict[str, str], set[str]]:
-        labels: dict[str, str] = {}
-        pins: set[str] = set()
-        for did in place.done:
-            point, text = did.mark
-            if did.kind == "label":
-                labels[point] = text
-            elif did.kind in ("pin", "unpin"):
-                (pins.add if did.kind == "pin" else pins.discard)(point)
-        return labels, pins
-
     def marked(self, place: Place) -> None:
         """Marks stand as they were set, those that were taken back left out."""
-        labels, pins = self.marks(place)
+        labels, pins = place.marks()
         sessions = {place.session_of[point] or "files" for point in place.points}
         points = [point for session in sessions for point in place.store.tree(session).points]
-        assert {point.id: point.label for point in points if point.label} == {p: t for p, t in labels.items() if t}
+        assert {point.id: point.label for point in points if point.label} == labels
         assert {point.id for point in points if point.pinned} == pins
 
 
