@@ -148,11 +148,20 @@ def _told_as_interrupted(place: Place) -> Generator[None]:
     """Files were changed: whatever goes wrong from then on has to say so. Raises Interrupted."""
     try:
         yield
-    except (OSError, ForkpointError) as error:
-        why = apply.in_words(error) if isinstance(error, OSError) else str(error)
+    except (Exception, KeyboardInterrupt) as error:
         raise Interrupted(
-            f"the restore stopped in the middle ({why})", path=place.root.path, todo="forkpoint recover settles it"
+            f"the restore stopped in the middle ({_why(error)})",
+            path=place.root.path,
+            todo="forkpoint recover settles it",
         ) from error
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return apply.in_words(error)
+    if isinstance(error, ForkpointError):
+        return str(error)
+    return "it was told to stop" if isinstance(error, KeyboardInterrupt) else repr(error)
 
 
 def _refuse_left(outcome: apply.Outcome) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from forkpoint.store.api import RestorePlan, Store
-from forkpoint.store.errors import Refused
-from forkpoint.store.restore import apply
+from forkpoint.store.errors import Interrupted, Refused
+from forkpoint.store.home import data_folder
+from forkpoint.store.restore import apply, swap
+from forkpoint.store.roots import places
 
 from ..builders.folders import make, seen
 from ..builders.recorded import Recorded
@@ -46,7 +48,8 @@ def changed(root: Path) -> None:
 
 
 def killed_after(root: Path, point: str, delay: float) -> None:
-    """A restore in a process of its own that is killed so long after it has begun."""
+    """A restore in a process of its own that is killed so long after its journal was begun, or when it is done."""
+    (place,) = [place for place in places(data_folder()) if place.root.path == str(root)]
     child = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(root), point], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -54,6 +57,8 @@ def killed_after(root: Path, point: str, delay: float) -> None:
     assert child.stdout.readline() == b"planned\n"
     child.stdin.write(b"\n")
     child.stdin.flush()
+    while not place.journal_file.exists() and child.poll() is None:
+        time.sleep(0.001)
     time.sleep(delay)
     child.send_signal(signal.SIGKILL)
     child.communicate()
@@ -69,7 +74,7 @@ def test_killed_at_any_moment_it_is_settled_without_a_loss(root: Path, back: boo
     asked = seen(root)
     point = store.save(label="then").id
     interrupted = 0
-    for delay in (0.02, 0.06, 0.1, 0.15, 0.2, 0.3):
+    for delay in (0.0, 0.01, 0.03, 0.06, 0.1, 0.2):
         changed(root)
         before = seen(root)
         killed_after(root, point, delay)
@@ -92,7 +97,7 @@ def test_killed_at_any_moment_it_is_settled_without_a_loss(root: Path, back: boo
 def test_somebody_s_work_since_the_crash_is_left_and_named(root: Path) -> None:
     store = Store.open(root)
     point = store.save().id
-    for delay in (0.05, 0.1, 0.15, 0.2, 0.25):
+    for delay in (0.0, 0.01, 0.03, 0.06):
         changed(root)
         killed_after(root, point, delay)
         store = Store.open(root)
@@ -105,6 +110,31 @@ def test_somebody_s_work_since_the_crash_is_left_and_named(root: Path) -> None:
     found = store.recover(back=True)
     assert [finding.what for finding in found if not finding.ok and "d0/f0" in finding.what]
     assert (root / "d0/f0").read_text() == "mine since\n"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RecursionError("too deep"), MemoryError()], ids=repr)
+def test_whatever_stops_a_restore_is_told_with_what_to_do(
+    root: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    store = Store.open(root)
+    point = store.save().id
+    changed(root)
+    before = seen(root)
+    expect = swap.expect
+    left = iter(range(20))
+
+    def stopping(*arguments: Any) -> Any:
+        if next(left, None) is None:
+            raise error
+        return expect(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(swap, "expect", stopping)
+        with pytest.raises(Interrupted, match="stopped in the middle"):
+            store.restore(store.plan_restore(point, "files"))
+    assert seen(root) != before
+    assert all(finding.ok for finding in Store.open(root).recover(back=True))
+    assert seen(root) == before and spares(root) == []
 
 
 def test_nothing_to_recover_is_said(root: Path) -> None:
