@@ -238,8 +238,13 @@ class telling:
 def _sweep(folder: str) -> None:
     """Removes what was never finished: its writer was killed, or its disk was full."""
     with suppress(OSError):
-        for name in os.listdir(folder):
-            if name.startswith(TEMPORARY):
+        there = os.listdir(folder)
+        known = frozenset(there)
+        for name in there:
+            if name.startswith(OURS):
+                os.unlink(os.path.join(folder, name))
+            elif name.startswith(TEMPORARY) or (name.endswith(".pack") and f"{name[:-5]}.idx" not in known):
+                # Another git may just be writing it: its pack has its name a moment before it has its index.
                 file = os.path.join(folder, name)
-                if name.startswith(OURS) or os.stat(file).st_mtime < time.time() - UNFINISHED:
+                if os.stat(file).st_mtime < time.time() - UNFINISHED:
                     os.unlink(file)

@@ -132,6 +132,21 @@ def test_what_a_killed_writer_left_goes_with_the_next_save(tmp_path: Path) -> No
     assert not left.exists()
 
 
+def test_a_pack_that_never_got_its_index_goes_when_nobody_can_be_at_it_any_more(tmp_path: Path) -> None:
+    root = make(tmp_path / "p", {"a": "1\n"})
+    point = Store.open(root).save().id
+    packs = place_of(root).git_dir / "objects" / "pack"
+    (whole,) = packs.glob("*.pack")
+    old, new = packs / f"pack-{'0' * 40}.pack", packs / f"pack-{'1' * 40}.pack"
+    for file in (old, new):
+        file.write_bytes(whole.read_bytes())
+    os.utime(old, (1, 1))
+    save(str(root))
+    assert not old.exists() and new.exists()
+    assert all(finding.ok for finding in Store.open(root).verify())
+    assert Store.open(root).show(point)
+
+
 def test_nothing_that_the_checkpoint_before_holds_is_written_again(tmp_path: Path) -> None:
     root = make(tmp_path / "root", {f"folder{n}/file{m}": f"{n} {m}\n" for n in range(5) for m in range(5)})
     (root / "folder0/file0").chmod(0o600)
