@@ -177,6 +177,23 @@ def forks(stage: Stage) -> Reported:
     return {"acts": [store.fork(store.plan_fork(first_tool(store), name="other")).operation]}
 
 
+def unhooked(stage: Stage) -> None:
+    """An agent that worked before anything was recorded: what its own backups know can be brought in."""
+    make(stage.project, {"a": "0\n", "b": "0\n"})
+    agent = stage.agent = Recorded(stage.project, hooked=False)
+    agent.asked("Make it")
+    agent.writes("a", "1\n")
+    agent.asked("Once more")
+    agent.writes("a", "2\n")
+    agent.stops()
+    stage.save("now")
+
+
+def brings_in(stage: Stage) -> Reported:
+    store = stage.store()
+    return {"acts": [store.pin(next(point.id for point in store.tree().points if not point.complete)).id]}
+
+
 def labels(stage: Stage) -> Reported:
     return {"acts": [stage.store().label("then", "named").id]}
 
@@ -259,6 +276,7 @@ SCENES: dict[str, Scene] = {
     "label": Scene(then, labels),
     "pin": Scene(then, pins),
     "look": Scene(unread, looks),
+    "import": Scene(unhooked, brings_in),
     "deletion": Scene(several, deletes),
     "repacking": Scene(deleted, repacks),
     "rebuild": Scene(unread, rebuilds),
