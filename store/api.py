@@ -188,8 +188,9 @@ class Store:
         """A checkpoint of now; returns when it is on the disk."""
         agent = ""
         if session and session != FILES:
-            info = self._workspace.session(session)
-            agent, session = info.agent, info.ids[-1]
+            with self._workspace.lock:
+                info = self._workspace.session(session)
+                agent, session = info.agent, goal.going_on(self._workspace.tree(info.id))
         else:
             session = ""
         return saving.save(self.root, home=self.home, label=label, agent=agent, session=session, progress=progress)

@@ -29,7 +29,7 @@ class Goal:
     @property
     def session(self) -> str:
         """The session whose scope rule 15 takes; "" for saves outside of any."""
-        return "" if self.built.info.id == FILES else self.built.info.ids[-1]
+        return "" if self.built.info.id == FILES else going_on(self.built)
 
     @property
     def talks(self) -> bool:
@@ -53,6 +53,15 @@ class Goal:
             f"{self.title} · {clock(self.time)}",
             self.prompt_text,
         )
+
+
+def going_on(built: SessionTree) -> str:
+    """The id under which a conversation goes on: what is recorded now belongs to it.
+
+    It is no fork's that nobody has gone on with: an undo may take that away.
+    """
+    talk = entry_of(built, built.here.talk)
+    return talk.session if talk is not None and talk.session in built.info.ids else built.info.ids[-1]
 
 
 def find(workspace: Workspace, found: Resolved) -> Goal:

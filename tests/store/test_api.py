@@ -722,3 +722,14 @@ def test_here_follows_restores_undos_and_saves(project: Path) -> None:
     restored = next(operation for operation in store.operations() if operation.kind == "restore")
     store.undo(store.plan_undo())
     assert store.tree().here.files == restored.data["guard"]
+
+
+def test_what_was_saved_beside_a_fork_stays_in_the_tree_when_the_fork_is_taken_back(project: Path) -> None:
+    store = session(project).store()
+    built = store.tree()
+    store.fork(store.plan_fork(point_before(built, "Now fold").id))
+    saved = store.save(session=built.info.id)
+    restored = store.restore(store.plan_restore(point_before(built, "Add a page").id, "files"))
+    store.undo(store.plan_undo())
+    store.undo(store.plan_undo())
+    assert {saved.id, restored.guard} <= {point.id for point in store.tree(built.info.id).points}
