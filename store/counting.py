@@ -20,7 +20,7 @@ Counts = tuple[int | None, int | None, int | None]
 def counted(objects: Objects, stored: Stored, have: Mapping[str, Stored]) -> Counts:
     """What changed since the checkpoint before, found in `have` by its id."""
     checkpoint = stored.checkpoint
-    base = have.get(checkpoint.before) or have.get(checkpoint.previous)
+    base = have.get(checkpoint.before or checkpoint.previous)
     changed: int | None = None
     lines: tuple[int | None, int | None] = (None, None)
     if base is not None and checkpoint.complete:

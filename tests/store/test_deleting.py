@@ -314,3 +314,20 @@ def test_a_point_that_was_stored_again_is_not_taken_by_an_old_deletion(project: 
     assert one in refs(project)
     assert one not in [point.id for point in Store.open(project).tree("files").gone]
     assert [act.kind for _, act in operations.chain(Objects(place.git_dir))] == ["delete"]
+
+
+def test_a_call_whose_files_before_it_were_deleted_is_counted_against_no_others(project: Path) -> None:
+    agent = Recorded(project)
+    agent.starts()
+    agent.asked("Change them")
+
+    def work(root: Path) -> None:
+        make(root, {"a": "1\n"})
+        agent.store().save()
+        make(root, {"b": "1\n"})
+
+    agent.runs("make", work)
+    store = agent.store()
+    before = next(point for point in store.tree(agent.session.id).points if point.reason == "prompt")
+    store.delete([before.id])
+    assert all(finding.ok for finding in store.verify())
