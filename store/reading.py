@@ -55,7 +55,7 @@ class Reader:
             if kind != stat.S_IFREG:
                 raise _Unreadable(_KINDS.get(kind, "a special file"))
             if found.st_size > self.largest_file:
-                raise _Unreadable(f"larger than the limit ({found.st_size} bytes)")
+                raise _Unreadable(f"{found.st_size:,} bytes, more than the limit of {self.largest_file:,}")
             return self._file(descriptor, path, name, old)
         except _Unreadable as reason:
             self.uncaptured[path] = str(reason)

@@ -6,7 +6,7 @@ import os
 
 from . import capture, roots
 from .capture import Wanted
-from .errors import NoWorkspace
+from .errors import NoWorkspace, StoreDamaged
 from .home import data_folder
 from .light import Callable, NamedTuple, Path
 from .points import Checkpoint
@@ -26,6 +26,8 @@ class Saved(NamedTuple):
     """Path and reason of what could not be captured."""
     unanswered: tuple[tuple[str, str], ...] = ()
     """Source and reason, where it could not be asked what is ignored."""
+    interrupted: bool = False
+    """A restore was interrupted here, and nobody has settled it yet."""
 
 
 def root_of(folder: str | os.PathLike[str] | None, home: Path | None = None) -> str:
@@ -69,7 +71,19 @@ def save(
     )
     _keep_small(place)
     unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
-    return Saved(taken.id, label, taken.files, tuple(sorted(taken.uncaptured.items())), tuple(unanswered))
+    uncaptured = tuple(sorted(taken.uncaptured.items()))
+    return Saved(taken.id, label, taken.files, uncaptured, tuple(unanswered), _interrupted(place))
+
+
+def _interrupted(place: Place) -> bool:
+    if not place.journal_file.exists():
+        return False
+    from .interrupted import interrupted  # what reads a journal is slow to import
+
+    try:
+        return interrupted(place) is not None
+    except StoreDamaged:
+        return True
 
 
 def _keep_small(place: Place) -> None:

@@ -67,7 +67,14 @@ def verify(workspace: Workspace, progress: Progress | None = None) -> list[Findi
         found.append(Finding(True, "the next checkpoint stores every file again"))
     if found:
         return found
-    words = f"{len(stored)} checkpoints, {len(content.operations)} operations, {len(content.kept)} transcripts"
+    words = ", ".join(
+        f"{number:,} {what}{'' if number == 1 else 's'}"
+        for number, what in (
+            (len(stored), "checkpoint"),
+            (len(content.operations), "operation"),
+            (len(content.kept), "transcript"),
+        )
+    )
     return [Finding(True, f"{words}: {hashing.count} objects are what they say they are")]
 
 

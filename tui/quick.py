@@ -51,6 +51,8 @@ def answer(arguments: Sequence[str]) -> int | None:
         root = root_of(request.folder)
         with progress("saving") as counter:
             saved = save(root, label=request.label, progress=counter)
+        if saved.interrupted:
+            sys.stderr.write(f"{words.INTERRUPTED}\n")
         sys.stdout.write(document(saved) if request.json else report(root, saved))
         sys.stdout.flush()
     except Refused as refused:

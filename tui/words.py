@@ -10,6 +10,7 @@ from ..store.text import clean, path_text
 if TYPE_CHECKING:
     from ..store.model import Covered
 
+INTERRUPTED = "forkpoint: a restore was interrupted here and is not settled: forkpoint recover"
 SECOND = 1_000_000_000
 STEPS = ((31_557_600, "y"), (604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"))
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -170,7 +170,7 @@ def test_what_cannot_be_captured_is_named_and_the_rest_is_kept(root: Path) -> No
     assert dict(taken.uncaptured) == {
         "pipe": "a FIFO",
         "socket": "a socket",
-        "big": "larger than the limit (11 bytes)",
+        "big": "11 bytes, more than the limit of 10",
     }
     assert set(as_seen(root, taken.id)) == {b"fine"}
 

@@ -476,8 +476,8 @@ def test_a_file_larger_than_the_limit_is_named_with_its_size_and_works_when_the_
     setting.write_text("[limits]\nlargest_file = 1000\n")
     make(root, {"big": b"b" * 1001, "fits": b"f" * 1000})
     point = forkpoint("save", "-C", root, "--json").json
-    assert point["uncaptured"] == [{"path": "big", "why": "larger than the limit (1001 bytes)"}]
-    assert "larger than the limit (1001 bytes)" in forkpoint("show", point["id"], "-C", root).out
+    assert point["uncaptured"] == [{"path": "big", "why": "1,001 bytes, more than the limit of 1,000"}]
+    assert "1,001 bytes, more than the limit of 1,000" in forkpoint("show", point["id"], "-C", root).out
     make(root, {"big": b"c" * 1001, "fits": b"g"})
     kept = {change.path: change.why for change in back(root, point["id"]).kept}
     assert kept == {}
@@ -488,7 +488,7 @@ def test_a_file_larger_than_the_limit_is_named_with_its_size_and_works_when_the_
     assert [change.path for change in back(root, raised).restored] == [b"big"]
     assert (root / "big").read_bytes() == b"c" * 1001
     assert {c.path: c.why for c in back(root, point["id"]).kept} == {
-        b"big": "not captured then: larger than the limit (1001 bytes)"
+        b"big": "not captured then: 1,001 bytes, more than the limit of 1,000"
     }
 
 

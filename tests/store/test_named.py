@@ -214,7 +214,7 @@ def test_outside_as_inside_what_cannot_be_captured_is_named_and_no_link_is_follo
     assert read(outside[os.fsencode(beyond / "link")].oid) == b"secret"
     assert dict(record.uncaptured) == {
         str(beyond / "pipe"): "a FIFO",
-        str(beyond / "big"): "larger than the limit (11 bytes)",
+        str(beyond / "big"): "11 bytes, more than the limit of 10",
     }
     (beyond / "real").rename(beyond / "away")
     (beyond / "real").symlink_to(make(beyond / "planted", {"file": "2"}))

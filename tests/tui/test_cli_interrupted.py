@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forkpoint.tui.words import INTERRUPTED, count
 
-from ..builders.cli import forkpoint
+from ..builders.cli import Answer, forkpoint, process
 from ..builders.folders import seen
 from ..builders.scenes import interrupted
 from ..builders.stage import Stage, made_stage
@@ -39,8 +42,22 @@ def test_recover_names_every_path_before_it_asks(stage: Stage) -> None:
     assert told.code == 3
     assert "as before" in told.out and "as asked" in told.out
     assert seen(stage.project) == present
+    counted = Counter(how for how in ("as before", "as asked") for _ in range(told.out.count(f"  {how}\n")))
+    sentence = "; ".join(f"{count(number, 'path')} {how}" for how, number in counted.most_common())
+    assert f"\n{sentence}\n" in told.out
     assert forkpoint("-C", stage.project, "recover", "--yes").code == 0
     assert seen(stage.project) == stage.before
+
+
+@pytest.mark.parametrize("command", ["save", "save --yes", "log", "diff then", "operations", "usage", "pin then"])
+@pytest.mark.parametrize("call", [forkpoint, process])
+def test_every_command_says_so_until_it_is_settled(stage: Stage, command: str, call: Callable[..., Answer]) -> None:
+    told = (
+        call("-C", stage.project, *command.split()) if call is forkpoint else call(*command.split(), cwd=stage.project)
+    )
+    assert told.err == f"{INTERRUPTED}\n"
+    forkpoint("-C", stage.project, "recover", "--yes")
+    assert forkpoint("-C", stage.project, *command.split()).err == ""
 
 
 def test_no_other_command_settles_it_and_a_save_works_at_once(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import click
 from ...store.errors import NoWorkspace, Refused
 from ...store.text import path_text
 from ..output import Output, Terminal
-from ..words import one_line
+from ..words import INTERRUPTED, one_line
 
 if TYPE_CHECKING:
     from ...store.api import Store
@@ -28,6 +29,8 @@ class Call:
     json: bool = False
     terminal: Terminal = field(default_factory=Terminal.of_process)
     opened: Store | None = None
+    tells_itself: bool = False
+    """The command says itself what was interrupted here."""
 
     @property
     def output(self) -> Output:
@@ -47,7 +50,13 @@ class Call:
 
             self._need_folder()
             self.opened = Store.open(self.folder)
+            if self.opened.interrupted and not self.tells_itself:
+                self.warn_of_interruption()
         return self.opened
+
+    def warn_of_interruption(self) -> None:
+        """A line on the error output, so that no command passes over it; the answer of the command stays as it is."""
+        print(INTERRUPTED, file=sys.stderr)
 
     def root(self) -> str:
         """The root that is meant, found without opening the store."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -43,6 +44,7 @@ def rebuild(call: Call, yes: bool) -> int:
 @command("doctor")
 def doctor(call: Call) -> int:
     """What keeps forkpoint from recording here, and what to do about it."""
+    call.tells_itself = True
     return _findings(call, call.store().doctor())
 
 
@@ -51,6 +53,7 @@ def doctor(call: Call) -> int:
 @click.option("-y", "--yes", is_flag=True, help="Without asking.")
 def recover(call: Call, forward: bool, yes: bool) -> int:
     """Settles a restore that was interrupted: takes it back, or finishes it."""
+    call.tells_itself = True
     store = call.need_workspace()
     if store.interrupted and not yes:
         if not call.json:
@@ -58,8 +61,16 @@ def recover(call: Call, forward: bool, yes: bool) -> int:
             call.say_root()
             call.output.say(words.one_line(found.interrupted))
             call.output.table(Row((Cell(path_text(path)),), (Cell(how, "dim"),)) for path, how in found.unsettled)
+            call.output.say(_counts(how for _, how in found.unsettled))
+            call.output.say("--forward finishes it; without it all goes back to what was before.")
         call.confirm("Finish it?" if forward else "Take it back?")
     return _findings(call, store.recover(back=not forward))
+
+
+def _counts(standing: Iterable[str]) -> str:
+    """How many paths stand how, in one line: what a long list of them comes to."""
+    counted = Counter(standing)
+    return "; ".join(f"{words.count(number, 'path')} {how}" for how, number in counted.most_common())
 
 
 def _findings(call: Call, findings: Sequence[Finding]) -> int:

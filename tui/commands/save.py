@@ -21,6 +21,8 @@ def save(call: Call, label: str, session: str, yes: bool) -> int:
     """A checkpoint of now; prints its id."""
     root = call.root()
     saved = _saved(call, root, label, session, yes)
+    if saved.interrupted and call.opened is None:
+        call.warn_of_interruption()
     call.output.write(document(saved) if call.json else report(root, saved))
     return 0
 

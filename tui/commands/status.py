@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--line", is_flag=True, help="One short line, for a status bar.")
 def status(call: Call, line: bool) -> int:
     """Recording or why not, last checkpoint, live agents, store size; exit 1 when not recording."""
+    call.tells_itself = True
     found = call.store().status()
     if call.json:
         call.output.document(_document(found))
