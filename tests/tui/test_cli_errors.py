@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -177,25 +176,6 @@ def test_a_broken_pipe_is_quiet(project: Path) -> None:
 def test_the_command_line_is_reached_as_a_script(project: Path) -> None:
     assert process("save", "--json", cwd=project).json["files"] == 1
     assert process("--version").out.startswith("forkpoint ")
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_the_script_runs_from_a_folder_with_a_space_in_its_name(tmp_path: Path, link: bool) -> None:
-    scripts = tmp_path / "my tools" / "bin"
-    scripts.mkdir(parents=True)
-    for name in ("forkpoint", "forkpoint-python"):
-        text = (Path(__file__).parents[2] / "tui" / name).read_text()
-        installed = scripts / name
-        installed.write_text(text.replace("#!python\n", f"#!{scripts}/python3\n"))
-        installed.chmod(0o755)
-    (scripts / "python3").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-    (scripts / "python3").chmod(0o755)
-    called = scripts / "forkpoint"
-    if link:
-        called = tmp_path / "forkpoint"
-        called.symlink_to(scripts / "forkpoint")
-    done = subprocess.run([called, "--version"], capture_output=True, text=True)
-    assert (done.stdout.split()[:1], done.stderr) == (["forkpoint"], "")
 
 
 @pytest.mark.parametrize(("path", "words"), [("", "empty"), ("../other", "outside of"), ("missing", "no such path")])
