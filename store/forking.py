@@ -9,6 +9,7 @@ from typing import Any
 
 from . import agents, operations
 from .agents.base import Fork
+from .branches import fresh_name
 from .durable import beside, give_name, sync_folder, write_all
 from .errors import Refused, storing
 from .goal import Goal
@@ -17,7 +18,6 @@ from .model import ForkResult, Target
 from .naming import clock
 from .operations import Record
 from .roots import Place
-from .tree import fresh_name
 from .workspace import Workspace, entry_of
 
 

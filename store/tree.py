@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .agents.base import PartialState
+from .binding import Binding
+from .branches import branches
 from .catalog import Row
 from .git.reader import Stored
 from .model import Branch, Conversation, Entry, Here, Live, Operation, Point, SessionTree
 from .operations import FINAL, Record, taken_back
 from .points import Checkpoint, from_plain
-from .text import first_line
-
-WORDS = 3
-SMALL_WORDS = re.compile(
-    "(a|an|and|as|at|be|by|can|do|for|from|i|in|into|is|it|make|me|my|new|now|of|on|or|our|please|so|that|the|then|this"
-    "|to|us|use|want|we|with|you|your)$"
-)
 
 MOVES = frozenset({"restore", "undo", "redo"})
 """Operations that change files."""
@@ -59,29 +53,29 @@ def build(
     done, _ = taken_back(acts, root)
     mine = [act for act in done if act.session in conversation.info.ids]
     talk = _talk(conversation, mine)
-    branches, branch_of = _branches(conversation, talk, mine)
+    found, branch_of = branches(conversation, talk, mine)
     lost = deleted(acts, root)
     held = marks([*rows, *(row for row, _ in lost)], acts, root)
-    finder = _Finder(conversation)
+    binding = Binding(conversation)
     points = [
-        _point(row, finder, branch_of, held)
+        _point(row, binding, branch_of, held)
         for row in rows
-        if row.stored.checkpoint.root == root and _belongs(row.stored.checkpoint, conversation, finder)
+        if row.stored.checkpoint.root == root and binding.owns(row.stored.checkpoint)
     ]
-    points += _imports(states, points, finder, branch_of, held)
+    points += _imports(states, points, branch_of, held)
     points.sort(key=lambda point: point.time)
     here = {point.id for point in points}
     gone = [
-        replace(_point(row, finder, branch_of, held), stored=False, gone=act.time, gone_by=act.kind)
+        replace(_point(row, binding, branch_of, held), stored=False, gone=act.time, gone_by=act.kind)
         for row, act in lost
-        if row.stored.checkpoint.id not in here and _belongs(row.stored.checkpoint, conversation, finder)
+        if row.stored.checkpoint.id not in here and binding.owns(row.stored.checkpoint)
     ]
-    info = replace(conversation.info, entries=len(entries), branches=len(branches), live=bool(live))
+    info = replace(conversation.info, entries=len(entries), branches=len(found), live=bool(live))
     return SessionTree(
         info=info,
         entries=entries,
         points=tuple(points),
-        branches=tuple(branches),
+        branches=tuple(found),
         operations=tuple(shown(acts, root, conversation.info.ids)),
         here=Here(files_here(points, acts, root), talk, None),
         branch_of=branch_of,
@@ -218,183 +212,9 @@ def _talk(conversation: Conversation, done: Sequence[Record]) -> str | None:
     return conversation.leaf
 
 
-def _branches(
-    conversation: Conversation, talk: str | None, done: Sequence[Record]
-) -> tuple[list[Branch], dict[str, str]]:
-    main = [entry for entry in conversation.entries if not entry.under]
-    by_id = {entry.id: entry for entry in main}
-    children: dict[str, list[str]] = {}
-    for entry in main:
-        if entry.parent is not None:
-            children.setdefault(entry.parent, []).append(entry.id)
-    heads = [entry.id for entry in main if entry.id not in children]
-    own = {entry.session for entry in main}
-    tails = {session: _tail(leaf, children) for session, leaf in conversation.leaves.items() if leaf in by_id}
-    empty = [session for session in tails if session not in own]
-    names = _Names(done)
-    order = sorted(heads, key=lambda head: by_id[head].time, reverse=True)
-    active_head = _tail(talk, children) if talk is not None and talk in by_id else (order[0] if order else "")
-    moved = next((act for act in reversed(done) if act.fork.get("switch")), None)
-    waiting = (
-        str(moved.fork["session"]) if moved and talk == moved.fork.get("head") and talk != conversation.leaf else ""
-    )
-    if active_head in order:
-        order.remove(active_head)
-        order.insert(0, active_head)
-    session_of = {_tail(leaf, children): session for session, leaf in conversation.leaves.items() if session in own}
-    branch_of: dict[str, str] = {}
-    found: list[Branch] = []
-    for head in order:
-        path, fork = _own_path(head, by_id, branch_of)
-        session = session_of.get(head, "")
-        title = _title(head, fork, by_id, children)
-        name = names.of(session, conversation.titles.get(session) or title or conversation.info.title)
-        branch_of.update(dict.fromkeys(path, name))
-        state = "active" if head == active_head and not waiting else "left"
-        first = path[-1] if path else None
-        origin = names.origin(session) or ("agent" if fork else "")
-        updated = by_id[head].time
-        found.append(Branch(name, head, state, fork, session, first, updated, title, origin))
-    for session in empty:
-        leaf = conversation.leaves[session]
-        act = names.act(session)
-        name = names.of(session, by_id[leaf].text)
-        state = "active" if session == waiting else "left"
-        updated = act.time if act else by_id[leaf].time
-        found.append(Branch(name, leaf, state, leaf, session, None, updated, "", "forkpoint" if act else "agent"))
-    found.sort(key=lambda branch: branch.state != "active")
-    return found, branch_of
-
-
-def _tail(entry: str, children: Mapping[str, list[str]]) -> str:
-    """The end of the linear run that an entry stands on."""
-    while len(below := children.get(entry, ())) == 1:
-        entry = below[0]
-    return entry
-
-
-def _own_path(head: str, by_id: Mapping[str, Entry], taken: Mapping[str, str]) -> tuple[list[str], str | None]:
-    """Entries from the head up to the branch that it left, the newest first, and the entry where it left."""
-    path: list[str] = []
-    at: str | None = head
-    while at is not None and at in by_id and at not in taken:
-        path.append(at)
-        at = by_id[at].parent
-    return path, at if at in by_id else None
-
-
-def _title(head: str, fork: str | None, by_id: Mapping[str, Entry], children: Mapping[str, list[str]]) -> str:
-    """The first prompt after the last fork on the way to the head: what tells this branch from its siblings."""
-    title = ""
-    at: str | None = head
-    while at is not None and at in by_id:
-        entry = by_id[at]
-        if entry.kind == "prompt":
-            title = entry.text
-        if entry.parent is not None and len(children.get(entry.parent, ())) > 1 and title:
-            break
-        at = entry.parent
-    return title
-
-
-class _Names:
-    """Hands out branch names: what the person chose, else words of the first prompt; each only once."""
-
-    def __init__(self, done: Sequence[Record]) -> None:
-        self._acts = {str(act.fork["session"]): act for act in done if act.fork.get("session")}
-        self._taken: set[str] = {act.text for act in self._acts.values() if act.text}
-
-    def act(self, session: str) -> Record | None:
-        return self._acts.get(session)
-
-    def origin(self, session: str) -> str:
-        return "forkpoint" if session in self._acts else ""
-
-    def of(self, session: str, title: str) -> str:
-        act = self._acts.get(session)
-        if act is not None and act.text:
-            return act.text
-        name = fresh_name(title, self._taken)
-        self._taken.add(name)
-        return name
-
-
-def fresh_name(title: str, taken: Iterable[str]) -> str:
-    """A short name from a prompt's words, with a number where it is taken."""
-    held = set(taken)
-    words = re.findall(r"[^\W_]+", re.sub(r"['’]\w+", "", title.lower()))
-    chosen = [word for word in words if not SMALL_WORDS.match(word)][:WORDS] or words[:WORDS] or ["conversation"]
-    name = "-".join(word[:16] for word in chosen)
-    candidate, number = name, 2
-    while candidate in held:
-        candidate, number = f"{name}-{number}", number + 1
-    return candidate
-
-
-class _Finder:
-    """Finds the entry that a checkpoint is bound to."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self.ids = frozenset(conversation.info.ids)
-        self.entries = {entry.id for entry in conversation.entries}
-        self.calls = {
-            entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call
-        }
-        self.prompts: dict[str, list[Entry]] = {}
-        self._typed: list[Entry] = []
-        self._timed: dict[str, list[tuple[int, str]]] = {}
-        for entry in conversation.entries:
-            if entry.kind == "prompt":
-                self._typed.append(entry)
-                if entry.prompt and not entry.under:
-                    self.prompts.setdefault(entry.prompt, []).append(entry)
-            if not entry.under:
-                self._timed.setdefault(entry.session, []).append((entry.time, entry.id))
-        for timed in self._timed.values():
-            timed.sort()
-
-    def entry(self, checkpoint: Checkpoint) -> str | None:
-        if checkpoint.call and checkpoint.call in self.calls:
-            return self.calls[checkpoint.call]
-        if checkpoint.reason == "prompt":
-            return self._prompt(checkpoint)
-        if checkpoint.entry in self.entries:
-            return checkpoint.entry
-        return self._before(checkpoint)
-
-    def _prompt(self, checkpoint: Checkpoint) -> str | None:
-        if checkpoint.prompt:
-            # One id can stand for several: Claude Code gives a prompt that was queued the id of the running turn, and
-            # --fork-session the id of its own prompt to all that it copies.
-            same = self.prompts.get(checkpoint.prompt, [])
-            away = [(abs(entry.time - checkpoint.time), entry.text, entry.id) for entry in same]
-            near = [item for item in away if item[1] == first_line(checkpoint.text)]
-            near = near or [item for item in away if item[0] < 10 * 10**9]
-            return min(near)[2] if near else None
-        # Claude Code before 2.1.196 names no prompt id: the same text, at the same time.
-        near = [
-            (abs(entry.time - checkpoint.time), entry.id)
-            for entry in self._typed
-            if entry.session == checkpoint.session and entry.text == first_line(checkpoint.text)
-        ]
-        return min(near)[1] if near and min(near)[0] < 120 * 10**9 else None
-
-    def _before(self, checkpoint: Checkpoint) -> str | None:
-        from bisect import bisect_right
-
-        timed = self._timed.get(checkpoint.session, [])
-        at = bisect_right(timed, (checkpoint.time, "\uffff"))
-        return timed[at - 1][1] if at else (timed[0][1] if timed else None)
-
-
-def _belongs(checkpoint: Checkpoint, conversation: Conversation, finder: _Finder) -> bool:
-    bound = checkpoint.call in finder.calls if checkpoint.call else checkpoint.prompt in finder.prompts
-    return checkpoint.session in finder.ids or bound or (checkpoint.entry in finder.entries and bool(checkpoint.entry))
-
-
-def _point(row: Row, finder: _Finder | None, branch_of: Mapping[str, str], held: Marks) -> Point:
+def _point(row: Row, binding: Binding | None, branch_of: Mapping[str, str], held: Marks) -> Point:
     checkpoint = row.stored.checkpoint
-    entry = finder.entry(checkpoint) if finder is not None else None
+    entry = binding.entry(checkpoint) if binding is not None else None
     return Point(
         id=checkpoint.id,
         entry=entry,
@@ -418,7 +238,6 @@ def _point(row: Row, finder: _Finder | None, branch_of: Mapping[str, str], held:
 def _imports(
     states: Sequence[PartialState],
     points: Sequence[Point],
-    finder: _Finder,
     branch_of: Mapping[str, str],
     held: Marks,
 ) -> list[Point]:
