@@ -154,7 +154,7 @@ def _take(
     check: Check | None,
 ) -> Taken:
     with ExitStack() as stack:
-        writer = Writer(place, stack, wait, progress)
+        writer = Writer(place, stack, wait, progress, anew=not index.tree)
         allowed = limits(place.home)._replace(named=named.joined(index.named, wanted.draft.named))
         if not index.folders and not wanted.agreed:
             allowed = allowed._replace(ceiling=settings(place.home).largest_tree)

@@ -7,7 +7,7 @@ import os
 
 from . import ledger, points
 from .errors import GitFailed, StoreUnwritable
-from .git.known import where
+from .git.known import Contents, where
 from .git.stream import EMPTY_TREE, Put, Stream, blob_id, put, put_inline, put_tree
 from .light import TYPE_CHECKING, Callable, ExitStack, Iterable, Iterator
 from .points import Checkpoint
@@ -21,15 +21,23 @@ from .trees import LINK, Trees, file_mode
 if TYPE_CHECKING:
     from typing import IO
 
+LARGE = 256 << 10
+"""Bytes of a content from which on it is asked whether the store has it: asking takes less than compressing it."""
 Progress = Callable[[int], None]
 """Called now and then with the number of files stored so far."""
 
 
 class Writer:
-    """Opens the stream when the first new bytes come, holding the store's lock from then on."""
+    """Opens the stream when the first new bytes come, holding the store's lock from then on.
 
-    def __init__(self, place: Place, stack: ExitStack, wait: float | None, progress: Progress | None) -> None:
+    With `anew` everything is stored, whatever the store seems to have.
+    """
+
+    def __init__(
+        self, place: Place, stack: ExitStack, wait: float | None, progress: Progress | None, anew: bool = False
+    ) -> None:
         self._place = place
+        self._known = None if anew else Contents(place.git_dir)
         self._stack = stack
         self._wait = wait
         self._progress = progress
@@ -45,12 +53,14 @@ class Writer:
 
     def blob(self, oid: str, data: bytes) -> None:
         if oid not in self._sent:
-            self.open(len(data)).blob(data, oid)
+            if not self._has(oid, len(data)):
+                self.open(len(data)).blob(data, oid)
             self._count(oid)
 
     def large(self, oid: str, stream: IO[bytes], size: int) -> None:
         if oid not in self._sent:
-            self.open(size).blob_from(oid, stream.read, size)
+            if not self._has(oid, size):
+                self.open(size).blob_from(oid, stream.read, size)
             self._count(oid)
 
     def commit(
@@ -89,6 +99,13 @@ class Writer:
             name = stream.close()
             self.pack = self._stands or name
             ledger.moved(self._place, self._ref)
+
+    def _has(self, oid: str, size: int) -> bool:
+        """Whether a large content is stored. Nothing reached it maybe; but the lock keeps it until the ref does."""
+        if size < LARGE or self._known is None:
+            return False
+        self.open()
+        return self._known.hold(oid, size)
 
     def _part(self, part: Put, index: Index) -> Put:
         """A part of the checkpoint, by its id alone where the checkpoint before has the same."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,57 @@ def test_nothing_that_the_checkpoint_before_holds_is_written_again(tmp_path: Pat
         "commit",
         *["tree"] * 3,  # the folder, all files, the checkpoint
     ]
+
+
+def flipped(root: Path, versions: Sequence[bytes], times: int) -> list[str]:
+    """Saves of a file that has one content and the other in turns."""
+    found: list[str] = []
+    for number in range(times):
+        (root / "large").write_bytes(versions[number % len(versions)])
+        found.append(save(str(root)).id)
+    return found
+
+
+def stored(root: Path) -> int:
+    return sum(file.stat().st_size for file in (place_of(root).git_dir / "objects" / "pack").iterdir())
+
+
+@pytest.mark.parametrize("size", [1_000_000, 9_000_000])
+def test_a_large_file_that_flips_between_two_contents_is_stored_twice(tmp_path: Path, size: int) -> None:
+    root = make(tmp_path / "root", {"small": "x\n"})
+    save(str(root))
+    versions = (os.urandom(size), os.urandom(size))
+    before = stored(root)
+    saved = flipped(root, versions, 5)
+    assert stored(root) - before < size * 2 + 100_000
+    assert all(finding.ok for finding in Store.open(root).verify())
+    state = Store.open(root)._workspace.side(saved[3]).state
+    assert Objects(place_of(root).git_dir).read(state[b"large"].oid) == versions[1]
+
+
+@pytest.mark.parametrize("harm", ["a byte", "its end", "the pack", "the index"])
+def test_a_large_content_that_the_store_lost_is_stored_again(tmp_path: Path, harm: str) -> None:
+    root = make(tmp_path / "root", {"small": "x\n"})
+    save(str(root))
+    versions = (os.urandom(1_000_000), os.urandom(1_000_000))
+    flipped(root, versions[:1], 1)
+    folder = place_of(root).git_dir / "objects" / "pack"
+    file = max(folder.glob("*.pack"), key=lambda pack: pack.stat().st_size)
+    flipped(root, versions[1:], 1)
+    file.chmod(0o600)
+    if harm == "a byte":
+        with file.open("r+b") as stream:
+            stream.seek(500_000)
+            stream.write(b"damaged")
+    elif harm == "its end":
+        os.truncate(file, 500_000)
+    else:
+        (file if harm == "the pack" else file.with_suffix(".idx")).unlink()
+    before = stored(root)
+    (point,) = flipped(root, versions, 1)
+    assert stored(root) > before + 900_000
+    state = Store.open(root)._workspace.side(point).state
+    assert Objects(place_of(root).git_dir).read(state[b"large"].oid) == versions[0]
 
 
 def test_an_object_is_added_once(tmp_path: Path) -> None:

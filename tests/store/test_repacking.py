@@ -139,6 +139,39 @@ def test_what_comes_while_it_packs_is_kept(project: Path, monkeypatch: pytest.Mo
     assert store.diff(points[0], saved[0]).files
 
 
+def test_a_large_content_that_nothing_reached_is_kept_when_a_save_took_it_meanwhile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = os.urandom(1_000_000), os.urandom(1_000_000)
+    store, points = Store.open(project), list[str]()
+    for content in versions:
+        (project / "large").write_bytes(content)
+        points.append(store.save().id)
+    store.delete(points[:1])
+    packed, saved = repacking._packed, list[str]()
+
+    def meanwhile(place: Place, *arguments: object, **options: object) -> list[str]:
+        found = packed(place, *arguments, **options)  # type: ignore[arg-type]
+        if not saved:
+            before = size(project)
+            (project / "large").write_bytes(versions[0])
+            saved.append(store.save().id)
+            assert size(project) < before + 100_000
+        return found
+
+    monkeypatch.setattr(repacking, "_packed", meanwhile)
+    store.repack()
+    assert saved and sound(project)
+    state = Store.open(project)._workspace.side(saved[0]).state
+    assert Objects(place_of(project).git_dir).read(state[b"large"].oid) == versions[0]
+    store.delete(saved, anyway=True)
+    store.repack()
+    assert size(project) < 1_100_000 and sound(project)
+    (project / "large").write_bytes(versions[0])
+    store.save()
+    assert sound(project)
+
+
 def test_a_deletion_that_comes_while_it_packs_is_freed_the_next_time(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
