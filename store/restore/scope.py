@@ -221,10 +221,21 @@ class _Judge:
         return self.history.events[-1][2] if self.history.events and self.history.value == self.now else None
 
     def base(self) -> Node | None:
-        """The last content that is not somebody else's."""
-        for value, whose, _ in reversed(self.history.events):
-            if whose in TRUSTED:
+        """The last content that is not somebody else's.
+
+        Where ours put somebody else's work back, or merged it, that is what it was made from: a merge would drop it.
+        """
+        events = self.history.events
+        index = len(events)
+        while index:
+            index -= 1
+            value, whose, _ = events[index]
+            first = next(place for place, event in enumerate(events) if event[0] == value)
+            known = events[first][1] == "mine" or value in (self.history.initial, *self.history.standing)
+            if whose == "mine" or (whose == "ours" and known):
                 return value
+            if whose == "ours":
+                index = first
         return self.history.initial
 
 

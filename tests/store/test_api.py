@@ -205,11 +205,15 @@ def test_a_person_s_edit_that_no_hook_saw_is_a_conflict_too(project: Path) -> No
     assert set(paths(store.plan_restore(target, "files").inventory.conflicts)) == {b"page.html"}
 
 
-def test_a_conflict_can_be_merged(project: Path) -> None:
+@pytest.mark.parametrize("before", ["", "checkpoint", "merge"])
+def test_a_conflict_can_be_merged(project: Path, before: str) -> None:
     agent = session(project)
     make(project, {"app.py": "one\nTWO\nthree\nfour\nmine\n"})
     store = agent.store()
     target = point_before(store.tree(), "Now fold").id
+    if before:
+        store.restore(store.plan_restore(target, "files", choices=before))
+        store.undo(store.plan_undo())
     plan = store.plan_restore(target, "files", choices="merge")
     store.restore(plan)
     text = (project / "app.py").read_text()

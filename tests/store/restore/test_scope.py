@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from forkpoint.store.restore.coverage import Coverage, differences
@@ -351,3 +352,33 @@ def test_a_folder_that_a_session_made_is_its_own_also_when_it_was_emptied_unseen
     story.step({b"a/x": A})
     story.edit({b"a/x": None, b"a": folder()})
     assert verdicts(story.go_to(0)) == {b"a": "restore"}
+
+
+@pytest.mark.parametrize("later", [P, C])
+def test_a_persons_work_that_an_undo_brought_back_is_no_base_of_a_merge(later: Thing) -> None:
+    story = Story({b"a": A})
+    story.step({b"a": B})
+    edited = story.drift({b"a": P})
+    story.restore(0)
+    story.restore(edited)
+    story.edit({b"a": later})
+    assert story.go_to(0)[b"a"].base == B.node
+
+
+def test_lines_that_a_restore_merged_are_no_base_of_the_next_merge() -> None:
+    story = Story({b"a": A})
+    story.step({b"a": B})
+    story.drift({b"a": P})
+    merged = story.drift({b"a": file("merged")})
+    story.transitions[merged] = replace(story.transitions[merged], author="restore")
+    story.edit({b"a": C})
+    assert story.go_to(0)[b"a"].base == B.node
+
+
+def test_what_a_restore_brought_back_is_the_base_of_an_edit_on_top_of_it() -> None:
+    story = Story({b"a": A})
+    story.step({b"a": B})
+    story.drift({b"a": P})
+    story.restore(0)
+    story.edit({b"a": C})
+    assert story.go_to(1)[b"a"].base == A.node
