@@ -208,10 +208,13 @@ class Store:
         with self._workspace.lock:
             return planning.plan(self._workspace, self._target(target), scope, everything, paths, choices)
 
-    def restore(self, plan: RestorePlan, *, live: bool = False) -> RestoreResult:
-        """Carries out exactly what was planned; refuses during an agent's open call unless `live`."""
+    def restore(self, plan: RestorePlan, *, live: bool = False, at_once: bool = False) -> RestoreResult:
+        """Carries out exactly what was planned; refuses during an agent's open call unless `live`.
+
+        `at_once`: it was planned for this very call, nobody thought about it in between.
+        """
         with self._working():
-            return restoring.carry_out(self._workspace, plan, live)
+            return restoring.carry_out(self._workspace, plan, live, at_once=at_once)
 
     def plan_fork(self, target: str, *, name: str = "") -> ForkPlan:
         """A new branch that ends at a point or row; nothing is written."""

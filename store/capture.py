@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from . import agents, named, points, statindex, walks
+from .ahead import Ahead, never_entered
 from .errors import GitFailed, StoreUnwritable
 from .git.stream import Put, put_inline
 from .home import settings
 from .ignore import RuleBook
-from .light import Callable, ExitStack, Iterable, Mapping, NamedTuple, Path, suppress
+from .light import Callable, ExitStack, Iterable, Mapping, NamedTuple, Path
 from .named import Named
 from .points import Checkpoint
 from .reading import Sink
@@ -38,6 +38,10 @@ class Wanted(NamedTuple):
     """By time.monotonic(): a checkpoint whose files were read after it is marked late; 0.0 for never."""
     asked: int = 0
     """By time.monotonic_ns(): files that were read by a walk that began later do; 0 for the call of `take`."""
+    seen: Walk | None = None
+    """A walk that does, since it began after this was asked for and found all as in the stat index of now."""
+    ahead: Ahead | None = None
+    """What was begun already by who holds the root."""
 
 
 class Taken(NamedTuple):
@@ -80,7 +84,7 @@ def take(
         if not locked:
             stack.enter_context(place.locked(_who(wanted), wait))
         try:
-            index = _index_of(place)
+            index = _index_of(place, wanted.ahead)
             try:
                 return _take(place, wanted, index, wait, list(must_store), progress, check)
             except GitFailed:
@@ -88,7 +92,7 @@ def take(
                     raise
                 # The index may name a tree that the store lost: read everything again, once.
                 bare = Index(time=index.time, named=index.named, outside=dict.fromkeys(index.outside))
-                return _take(place, wanted, bare, wait, list(must_store), progress, check)
+                return _take(place, wanted._replace(ahead=None), bare, wait, list(must_store), progress, check)
         except OSError as error:
             raise StoreUnwritable(
                 "the checkpoint could not be made",
@@ -108,9 +112,9 @@ def look(root: str, home: Path, place: Place | None) -> Scan:
     return _with_outside(found, index.outside, allowed, None, temporary)
 
 
-def _index_of(place: Place) -> Index:
+def _index_of(place: Place, ahead: Ahead | None = None) -> Index:
     """The root's stat index; a lost one still knows what agents named, and the time of the newest checkpoint."""
-    index = statindex.load(place.index_file)
+    index = ahead.known if ahead is not None else statindex.load(place.index_file)
     if index.tree:
         return index
     from .recalling import recalled  # the index of a root is lost seldom
@@ -136,12 +140,8 @@ def _with_outside(found: Scan, files: Files, allowed: Limits, sink: Sink | None,
 
 def limits(home: Path) -> Limits:
     """What is never captured."""
-    skip: set[tuple[int, int]] = set()
-    with suppress(FileNotFoundError):
-        found = os.stat(home)
-        skip.add((found.st_dev, found.st_ino))
     chosen = settings(home)
-    return Limits(chosen.largest_file, frozenset(skip), agents.own_data(), secrets=chosen.secrets)
+    return Limits(chosen.largest_file, never_entered(home), agents.own_data(), secrets=chosen.secrets)
 
 
 def _take(
@@ -185,11 +185,14 @@ def _walk(place: Place, wanted: Wanted, index: Index, allowed: Limits, writer: W
     """The files as they are after the moment when this was asked: seen by another's walk, or by one of our own."""
     followed = _followed(index, wanted.draft)
     if index.tree and allowed.named is index.named and followed is index.outside:
+        if wanted.seen is not None and wanted.seen.found.same == (index.tree, index.parts) and not index.outside:
+            return wanted.seen
         served = walks.serving(place, wanted.asked, allowed, index)
         if served is not None:
             return served
     began = time.monotonic_ns()
-    found = scan(place.root.path, index, allowed, writer, str(place.folder))
+    vouching = wanted.ahead.vouching if wanted.ahead is not None else None
+    found = scan(place.root.path, index, allowed, writer, str(place.folder), vouching)
     found = _with_outside(found, followed, allowed, writer, str(place.folder))
     return Walk(found, began, time.monotonic_ns())
 

@@ -95,7 +95,8 @@ def encode(record: Record) -> bytes:
     """operation.json."""
     found = ((item.name, getattr(record, item.name)) for item in fields(record))
     plain = {name: value for name, value in found if value not in ("", (), {}, 0)}
-    return json.dumps(plain, ensure_ascii=True, indent=1).encode() + b"\n"
+    # Without indent: with it json has no C encoder, and a restore of 1,000 files takes a tenth of a second longer.
+    return json.dumps(plain, ensure_ascii=True).encode() + b"\n"
 
 
 def decode(data: bytes, where: str) -> Record:

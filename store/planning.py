@@ -24,6 +24,7 @@ from .restore.scope import Decision, decide
 from .secrets import MARK, path_looks_secret
 from .sides import Side, outside_pairs, read_in
 from .states import Node
+from .walks import Look
 from .workspace import Workspace
 
 NOTHING = Plan((), (), (), (), ())
@@ -40,6 +41,8 @@ class RestorePlan:
     fork: ForkPlan | None
     same: Stored | None = None
     """Parts of a checkpoint that hold the files as they were when they were looked at, where there is one."""
+    look: Look | None = None
+    """How that was seen: the guard's own walk, where nobody was asked in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,9 @@ def plan(
         note=_note(asked, goal, scope, fork),
         failed=found.failed,
     )
-    then, same = (files.then, files.now.same) if files else (None, None)
-    return RestorePlan(goal, inventory, found, then, fork, same)
+    if files is None:
+        return RestorePlan(goal, inventory, found, None, fork)
+    return RestorePlan(goal, inventory, found, files.then, fork, files.now.same, files.now.look)
 
 
 def _files(workspace: Workspace, goal: Goal) -> Files:

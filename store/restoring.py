@@ -24,14 +24,21 @@ from .roots import Place, places
 from .scan import Scan
 from .sides import Side
 from .states import Node, State
+from .walks import Look
 from .workspace import Workspace
 
 Besides = Callable[[Record], Record]
 """Does something else that belongs to an operation; gives its record with what there is to say of it."""
 
 
-def carry_out(workspace: Workspace, shown: RestorePlan, live_too: bool = False) -> RestoreResult:
-    """Does exactly what was shown. Raises Refused when somebody changed a path since, or while an agent's call runs."""
+def carry_out(
+    workspace: Workspace, shown: RestorePlan, live_too: bool = False, *, at_once: bool = False
+) -> RestoreResult:
+    """Does exactly what was shown. Raises Refused when somebody changed a path since, or while an agent's call runs.
+
+    With `at_once` nobody was asked since it was planned: what was seen then is the guard's. A path that changed since
+    becomes a conflict when its turn comes.
+    """
     place = workspace.adopted()
     goal, inventory = shown.goal, shown.inventory
     record = Record(
@@ -55,8 +62,9 @@ def carry_out(workspace: Workspace, shown: RestorePlan, live_too: bool = False) 
         agents.get(shown.fork.agent).write_fork(shown.fork.fork)
         return replace(record, fork=forking.describe(shown.fork, switch=True))
 
+    look = shown.look if at_once else None
     # The fork first: where it cannot be written, no file has changed.
-    record, outcome = change_files(workspace, record, shown.plan, live_too, first=forked, same=shown.same)
+    record, outcome = change_files(workspace, record, shown.plan, live_too, first=forked, same=shown.same, look=look)
     result = forking.result(shown.fork, record.id) if shown.fork else None
     return told(record, inventory, outcome, result)
 
@@ -71,12 +79,14 @@ def change_files(
     first: Besides = lambda record: record,
     last: Besides = lambda record: record,
     same: Stored | None = None,
+    look: Look | None = None,
 ) -> tuple[Record, apply.Outcome]:
     """Guard, journal, apply, verify, record, close: an operation under the locks of all roots it touches.
 
     `check` refuses it before anything is done. What else belongs to the operation is done by `first`, when the guard
     is there and no file has been changed, or by `last`, once the files are done. The operation is recorded before the
-    journal is closed, so that a crash leaves one or the other.
+    journal is closed, so that a crash leaves one or the other. `look` serves the guard, unless somebody saved or did
+    something since.
     """
     place = workspace.need_place()
     with locked(place, record.kind):
@@ -98,7 +108,8 @@ def change_files(
                     entry=record.entry,
                     text=f"before it {record.summary}",
                     operation=record.id,
-                )
+                ),
+                seen=look.walk if look is not None and look.moment == workspace.moment() else None,
             ),
             locked=True,
             must_store=[(path, node) for path, node in before.items() if node is not None and node.kind != "folder"],

@@ -20,6 +20,7 @@ from .points import Checkpoint
 from .restore.below import CONTENT, opened_parent, opened_root
 from .scan import Scan
 from .states import FOLDER_MODE, Later, Node, State
+from .walks import Look
 
 Read = Callable[[bytes, Node], bytes]
 
@@ -52,6 +53,8 @@ class Side:
     """Where it could not be asked what is ignored → why."""
     same: Stored | None = None
     """The folder as it is: parts of a checkpoint that hold the same files, where there is one."""
+    look: Look | None = None
+    """How that was seen."""
 
     def speaks_of(self, path: bytes) -> bool:
         """Whether this side knows what stood, or did not stand, at a path (rules 7 and 16)."""

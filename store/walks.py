@@ -7,6 +7,7 @@ to the very bytes of that index, and forgotten when somebody holds the root who 
 from __future__ import annotations
 
 import marshal
+import os
 import time
 
 from .durable import write_atomic
@@ -32,6 +33,30 @@ class Walk(NamedTuple):
     found: Scan
     began: int
     ended: int
+
+
+Moment = tuple[tuple[int, int, int], ...]
+"""How some files look that are replaced and never written in place: equal while nobody did."""
+
+
+class Look(NamedTuple):
+    """A walk that was only looked at, with the moment it belongs to."""
+
+    walk: Walk
+    moment: Moment
+
+
+def moment(*files: Path) -> Moment:
+    """The moment of files that may not be there."""
+    found: list[tuple[int, int, int]] = []
+    for file in files:
+        try:
+            seen = os.stat(file)
+        except OSError:
+            found.append((0, 0, 0))
+        else:
+            found.append((seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns))
+    return tuple(found)
 
 
 def keep(place: Place, walk: Walk, limits: Limits, encoded: bytes) -> None:

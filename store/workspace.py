@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from . import agents, capture, catalog, imports, listing, operations, points, roots, sides, timeline, transcripts, tree
+from . import agents, capture, catalog, imports, listing, operations, points, roots, sides, timeline, transcripts, tree, walks
 from .agents.base import PartialState, Source
 from .catalog import Content
 from .errors import AmbiguousId, Busy, GitFailed, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
@@ -28,6 +28,7 @@ from .saving import root_of
 from .sides import Side
 from .states import State
 from .transcripts import Kept
+from .walks import Look, Moment, Walk
 from .witness import TODO
 
 DAY = 24 * 3600 * 10**9
@@ -284,8 +285,16 @@ class Workspace:
                 # Where the store cannot be written nobody saves or restores meanwhile.
                 with suppress(StoreUnwritable):
                     stack.enter_context(place.locked("look", wait))
+            moment = self.moment()
+            began = time.monotonic_ns()
             found = capture.look(self.root, self.home, place)
-        return sides.of_folder(self.root, found, "now", time.time_ns())
+        look = Look(Walk(found, began, time.monotonic_ns()), moment) if found.same else None
+        return replace(sides.of_folder(self.root, found, "now", time.time_ns()), look=look)
+
+    def moment(self) -> Moment:
+        """Equal while nobody saved or carried out an operation in this root."""
+        place = self.place
+        return walks.moment(place.index_file, place.git_dir / operations.REF) if place is not None else ()
 
     def transitions(self, family: Sequence[str]) -> list[Transition]:
         """What happened to the files of the root; empty while nothing is recorded."""

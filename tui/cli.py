@@ -21,7 +21,7 @@ def main() -> NoReturn:
     _fill_standard_files()
     _leave_out_the_project()
     arguments = sys.argv[1:]
-    if arguments[:1] in (["hook"], ["save"]):
+    if arguments[:1] in (["hook"], ["save"], ["restore"]):
         gc.disable()  # so short a process has nothing to free
     if arguments[:1] == ["hook"] and arguments[1:] not in (["--help"], ["-h"]):
         _hook(arguments[1:])
@@ -33,11 +33,23 @@ def main() -> NoReturn:
 
             code = answer(arguments[1:])
             if code is not None:
-                sys.stderr.flush()
-                os._exit(code)  # all is on the disk, and clearing up the memory of a walk takes a while
+                _end(code)
         from .commands.program import run
 
-        sys.exit(run(arguments))
+        code = run(arguments)
+        if arguments[:1] == ["restore"]:
+            _end(code)
+        sys.exit(code)
+
+
+def _end(code: int) -> NoReturn:
+    """Ends the process now: all is on the disk, and clearing up the memory of a walk takes a while."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            code = code or 1
+    os._exit(code)
 
 
 def _let_the_owner_in() -> None:

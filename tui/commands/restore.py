@@ -101,7 +101,7 @@ def _carried_out(
     """Goes back; where a file changed since the inventory was shown, shows it again to a person who is there."""
     while True:
         try:
-            return store.restore(planned, live=live)
+            return store.restore(planned, live=live, at_once=yes)
         except Refused as refused:
             again = plan(planned.inventory.scope)
             if yes or not call.asks or again.inventory == planned.inventory:
