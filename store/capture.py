@@ -21,8 +21,8 @@ from .statindex import Files, Index
 from .walks import Walk
 from .writing import Progress, Writer
 
-Check = Callable[[Scan], None]
-"""Gets a walk, and raises when that must not become a checkpoint."""
+Check = Callable[[Scan, Mapping[bytes, Node]], None]
+"""Gets a walk, and what it found at the paths of `must_store`; raises when that must not become a checkpoint."""
 
 
 class Wanted(NamedTuple):
@@ -167,9 +167,9 @@ def _take(
             if fresh != index:
                 _keep(place, wanted, walk, allowed, statindex.encode(fresh))
             return Taken(index.point, False, False, found.files, found.uncaptured)
-        if check is not None:
-            check(found)
         held = found.nodes(path for path, _ in must_store)
+        if check is not None:
+            check(found, held)
         moment = max(wanted.draft.time or time.time_ns(), index.time + 1)
         checkpoint = _record(place, wanted, walk, index, moment)
         extra = [(path, node) for path, node in must_store if path not in held]

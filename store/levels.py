@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-from .judging import Ground
+from .light import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .judging import Ground
 
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 OPEN_LEVELS = 32

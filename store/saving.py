@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 
-from . import capture, roots
-from .capture import Wanted
+from . import ahead, roots
 from .errors import NoWorkspace, StoreDamaged
 from .home import data_folder
 from .light import Callable, NamedTuple, Path
-from .points import Checkpoint
 from .roots import Place
 
 FILES = 400
@@ -65,10 +64,15 @@ def save(
         from .deleting import finish  # reading the store's operations is slow to import
 
         finish(place)
-    draft = Checkpoint(reason="manual", agent=agent, session=session, label=label)
-    taken = capture.take(
-        place, Wanted(draft, agreed=agreed), progress=(lambda done: progress(done, 0)) if progress else None
-    )
+    asked = time.monotonic_ns()
+    with place.locked("save"), ahead.begun(place) as begun:
+        from . import capture, points  # the second process goes through the folders while these are imported
+
+        draft = points.Checkpoint(reason="manual", agent=agent, session=session, label=label)
+        wanted = capture.Wanted(draft, agreed=agreed, asked=asked, ahead=begun)
+        taken = capture.take(
+            place, wanted, locked=True, progress=(lambda done: progress(done, 0)) if progress else None
+        )
     _keep_small(place)
     unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
     uncaptured = tuple(sorted(taken.uncaptured.items()))

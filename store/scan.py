@@ -28,7 +28,7 @@ from .levels import OPEN_FOLDER, OPEN_LEVELS, Level
 from .light import Collection
 from .reading import Reader, Sink, why
 from .secrets import LEFT_OUT, looks_secret
-from .sighting import sight
+from .sighting import sight, within
 from .states import usual_mode
 from .statindex import FileInfo, Folder, Index, packed_files
 from .vouching import Vouching, begun
@@ -39,22 +39,36 @@ SPARE = ".forkpoint-"
 """How the names begin that a restore uses beside the paths it changes."""
 
 
-def scan(root: str, index: Index, limits: Limits, sink: Sink | None = None, temporary: str | None = None) -> Scan:
+def scan(
+    root: str,
+    index: Index,
+    limits: Limits,
+    sink: Sink | None = None,
+    temporary: str | None = None,
+    vouching: Vouching | None = None,
+) -> Scan:
     """Walks `root`, reading what the index does not vouch for; new bytes go to `sink`.
 
-    `temporary` is a folder for copies of files too large for memory. Raises OSError when the root itself cannot be
-    opened.
+    `temporary` is a folder for copies of files too large for memory. `vouching` looks through the folders of this index
+    already. Raises OSError when the root itself cannot be opened.
     """
-    return _Walk(root, index, limits, sink, temporary).run()
+    return _Walk(root, index, limits, sink, temporary, vouching).run()
 
 
 class _Walk:
-    def __init__(self, root: str, index: Index, limits: Limits, sink: Sink | None, temporary: str | None) -> None:
+    def __init__(
+        self,
+        root: str,
+        index: Index,
+        limits: Limits,
+        sink: Sink | None,
+        temporary: str | None,
+        vouching: Vouching | None,
+    ) -> None:
         self.root = root
         self.index = index
         self.limits = limits
-        above = root.rstrip(os.sep) + os.sep
-        self.own = {path[len(above) :] for path in limits.own if path.startswith(above)}
+        self.own = within(root, limits.own)
         self.folders: dict[str, Folder] = {}
         self.changed: dict[str, Change] = {}
         self.reader = Reader(limits.largest_file, sink, temporary)
@@ -68,7 +82,7 @@ class _Walk:
         """Ignored folders that hold something tracked or named."""
         self.read = 0
         """Files that the index did not vouch for."""
-        self.vouching: Vouching | None = None
+        self.vouching = vouching
 
     def run(self) -> Scan:
         repository = repository_of(self.root, self.unanswered)
@@ -77,7 +91,7 @@ class _Walk:
         if repository is not None:
             self.repositories.append(repository)
             self.stamps[""] = repository.stamp
-        self.vouching = begun(self.root, self.index, self.own, self.limits.skip)
+        self.vouching = self.vouching or begun(self.root, self.index, self.own, self.limits.skip)
         try:
             top = os.open(self.root, OPEN_FOLDER & ~os.O_NOFOLLOW)
             self._descend(top, Ground("", rules, repository, False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import os
 
-from .light import Collection, NamedTuple, attrgetter, blake2b
+from .light import Collection, Iterable, NamedTuple, attrgetter, blake2b
 
 KIND, FOLDER = 0o170000, 0o040000
 """Of st_mode: the bits that tell what a thing is, and those of a folder."""
@@ -21,6 +21,12 @@ class Sight(NamedTuple):
     """Another listing with this mark has the same names, and files that look the same; b"": look at each name."""
     own: tuple[str, ...]
     """Names of what is an agent's own; it is not looked at."""
+
+
+def within(root: str, paths: Iterable[str]) -> frozenset[str]:
+    """Those of absolute paths that are below a root, relative to it."""
+    above = root.rstrip(os.sep) + os.sep
+    return frozenset(path[len(above) :] for path in paths if path.startswith(above))
 
 
 def sight(descriptor: int, path: str, own: Collection[str], skip: Collection[tuple[int, int]]) -> Sight:

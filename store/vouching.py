@@ -30,6 +30,7 @@ class Vouching:
         order = _order(index)
         self._rank = {path: number for number, path in enumerate(reversed(order))}
         self._answers = bytearray()
+        self._ended = False
         self._reader, writer = os.pipe()
         os.set_blocking(self._reader, False)
         self._child = os.fork()
@@ -53,7 +54,10 @@ class Vouching:
         return rank < len(self._answers) and self._answers[rank] == SAME[0]
 
     def end(self) -> None:
-        """Ends the process."""
+        """Ends the process, once."""
+        if self._ended:
+            return
+        self._ended = True
         os.close(self._reader)
         with suppress(ProcessLookupError):
             os.kill(self._child, SIGKILL)

@@ -13,8 +13,6 @@ from ..store.errors import Busy, ForkpointError, Refused
 from ..store.light import Callable, Iterator, NamedTuple, Sequence, contextmanager
 from ..store.saving import Saved, root_of, save
 from ..store.text import path_text
-from . import words
-from .values import path_keys
 
 
 class Request(NamedTuple):
@@ -52,6 +50,8 @@ def answer(arguments: Sequence[str]) -> int | None:
         with progress("saving") as counter:
             saved = save(root, label=request.label, progress=counter)
         if saved.interrupted:
+            from . import words
+
             sys.stderr.write(f"{words.INTERRUPTED}\n")
         sys.stdout.write(document(saved) if request.json else report(root, saved))
         sys.stdout.flush()
@@ -75,6 +75,8 @@ def _failed(error: BaseException, request: Request) -> int:
 
 def report(root: str, saved: Saved) -> str:
     """The answer as text: the root, the id, and what could not be captured."""
+    from . import words
+
     label = f" [{words.one_line(saved.label)}]" if saved.label else ""
     lines = [path_text(root), f"{saved.id}  {words.count(saved.files, 'file')} saved{label}"]
     lines += [f"not captured: {path_text(path)} ({words.one_line(why)})" for path, why in saved.uncaptured]
@@ -86,6 +88,8 @@ def report(root: str, saved: Saved) -> str:
 def document(saved: Saved) -> str:
     """The answer as the document of design.md section 6."""
     import json
+
+    from .values import path_keys
 
     uncaptured = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.uncaptured]
     unanswered = [{**path_keys(os.fsencode(path)), "why": why} for path, why in saved.unanswered]
