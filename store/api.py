@@ -64,6 +64,7 @@ from .planning import RestorePlan
 from .rebuilding import RebuildPlan
 from .repacking import Repacked
 from .resolve import FILES, Resolved, quick, resolve
+from .roots import replaced, take_over
 from .saving import Saved
 from .sides import Side
 from .status import Status
@@ -306,6 +307,20 @@ class Store:
         """Puts refs back as planned, and makes the catalog anew. Raises StoreUnwritable, Busy."""
         with self._workspace.lock:
             return rebuilding.rebuild(self._workspace, plan)
+
+    @property
+    def made_anew(self) -> bool:
+        """Whether another folder was recorded under this path, which is not there any more; this one is not."""
+        return not self.exists and replaced(self.root, self.home) is not None
+
+    def take_over(self) -> list[Finding]:
+        """Lets the record of the folder that stood here before go on in this one. Raises StoreUnwritable, Busy."""
+        with self._workspace.lock:
+            if take_over(self.root, self.home) is None:
+                return [Finding(False, "no record of another folder is left here", "forkpoint save begins one")]
+            count = len(self._workspace.content().rows)
+        points = f"{count:,} checkpoint{'' if count == 1 else 's'}"
+        return [Finding(True, f"the record goes on here: {points}", "forkpoint log")]
 
     def recover(self, *, back: bool = True) -> list[Finding]:
         """Settles an interrupted restore: rolls it back, or forward. Nothing to do is a finding too."""

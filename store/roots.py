@@ -7,7 +7,7 @@ import sys
 
 from . import lightjson as json
 from .durable import sync_folder, sync_tree, write_atomic
-from .errors import Busy, NoWorkspace, Refused, StoreDamaged, StoreUnwritable, UnsafePlace
+from .errors import Busy, NoWorkspace, Refused, StoreDamaged, StoreUnwritable, UnsafePlace, storing
 from .git import process
 from .home import make_folder, settings
 from .light import Generator, NamedTuple, Path, contextmanager, lru_cache, suppress
@@ -17,6 +17,9 @@ from .waiting import note
 
 UNFINISHED = ".new"
 """How the name of a workspace ends that is being made."""
+
+
+MADE_ANEW = "this folder was deleted and made anew since it was recorded"
 
 
 class Root(NamedTuple):
@@ -223,6 +226,25 @@ def replaced(root: str, home: Path) -> Place | None:
     return None
 
 
+def take_over(root: str, home: Path) -> Place | None:
+    """Lets the record of a folder that had this path go on in the one that was made anew; None where there is none.
+
+    Raises StoreUnwritable, Busy.
+    """
+    make_folder(home)
+    with held(home / "lock", who="a folder made anew"):
+        old = None if find(root, home) is not None else replaced(root, home)
+        if old is None:
+            return None
+        stat = _stat_of(root)
+        taken = old.root._replace(device=stat.st_dev, inode=stat.st_ino, birth=birth_of(root))
+        with old.locked("a folder made anew"), storing(old.workspace):
+            old.index_file.unlink(missing_ok=True)  # it is about files that are gone
+            known = _roots_of(old.workspace)
+            _write(old.workspace, [taken if item.id == taken.id else item for item in known])
+        return old._replace(root=taken)
+
+
 def _made_anew(place: Place, stat: os.stat_result) -> bool:
     """Whether the folder is another one under the same path and a reused inode.
 
@@ -260,9 +282,9 @@ def adopt(root: str, home: Path, *, anew: bool = False) -> Place:
         return existing
     if not anew and replaced(root, home) is not None:
         raise Refused(
-            "this folder was deleted and made anew since it was recorded",
+            MADE_ANEW,
             path=root,
-            todo="forkpoint save --yes begins a record of its own; the old one stays",
+            todo="forkpoint recover goes on with its record; forkpoint save --yes begins another, the old one stays",
         )
     try:
         make_folder(home)

@@ -181,8 +181,25 @@ def differences(objects: Objects | None, left: Side, right: Side) -> tuple[Nodes
     else:
         pairs = _by_state(left, right)
     pairs |= outside_pairs(left, right)
-    told = {path: pair for path, pair in pairs.items() if left.speaks_of(path) and right.speaks_of(path)}
+    told = {
+        path: (old, new)
+        for path, (old, new) in pairs.items()
+        if _speaks(left, right, path, old, new) and _speaks(right, left, path, new, old)
+    }
     return told, len(pairs) - len(told) + len(left.followed ^ right.followed)
+
+
+def _speaks(side: Side, other: Side, path: bytes, node: Node | None, others: Node | None) -> bool:
+    """Whether a side knows what stood at a path: of what only its rules leave out it cannot say that nothing did.
+
+    Where the rules of the other one leave it out too, and it is stored there, it is tracked: no rule holds for it.
+    """
+    if not side.speaks_of(path):
+        return False
+    if node is not None or side.known is not None or side.sources == other.sources or outside.is_outside(path):
+        return True
+    is_folder = others is not None and others.kind == "folder"
+    return not side.ignores(path, is_folder) or other.ignores(path, is_folder)
 
 
 def outside_pairs(left: Side, right: Side) -> Nodes:

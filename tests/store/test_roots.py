@@ -120,6 +120,25 @@ def test_a_command_asks_before_a_folder_that_was_cloned_anew_and_a_hook_begins_a
     assert old and new and new.workspace != old.workspace
 
 
+def test_the_record_of_a_folder_that_was_deleted_goes_on_in_the_one_made_anew(project: Path) -> None:
+    make(project, {"kept": "work of a week\n"})
+    first = saved(project)
+    project.rename(project.with_name("aside"))  # so that its inode is not given to the new one
+    project.mkdir()
+    for command in (["log"], ["restore", first, "--all", "--files", "--yes"], ["save"]):
+        told = forkpoint("-C", project, *command)
+        assert told.code in (1, 3)
+        assert "deleted and made anew" in told.err and "forkpoint recover goes on with its record" in told.err
+    assert forkpoint("-C", project, "recover").code == 3
+    assert place_of(project) is None
+    answer = forkpoint("-C", project, "recover", "--yes")
+    assert (answer.code, answer.lines[1].split("→")[0].strip()) == (0, "✓  the record goes on here: 1 checkpoint")
+    assert forkpoint("-C", project, "restore", first, "--all", "--files", "--yes").code == 0
+    assert (project / "kept").read_text() == "work of a week\n"
+    assert forkpoint("-C", project, "verify").code == 0
+    assert forkpoint("-C", project, "recover", "--yes").lines[1] == "✓  no restore was interrupted here"
+
+
 def test_a_folder_that_is_gone_is_told_in_one_line(project: Path) -> None:
     saved(project)
     store = Store.open(project)

@@ -7,9 +7,35 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import sides
+from forkpoint.store.api import Store
 from forkpoint.store.states import Node
 
-from ..builders.folders import Link, make
+from ..builders.folders import Link, git, make
+
+
+def test_a_path_that_only_one_side_s_rules_leave_out_is_unknown_there_and_never_came_or_went(tmp_path: Path) -> None:
+    root = make(tmp_path / "root", {"a": "1\n", "build/out": "1\n", "old.log": "1\n"})
+    store = Store.open(root)
+    before = store.save().id
+    make(root, {".forkpointignore": "build/\n*.log\n", "a": "2\n"})
+    (root / "old.log").unlink()
+    after = store.save().id
+    for left, right in ((before, "now"), (before, after), (after, before)):
+        found = store.diff(left, right)
+        assert {file.path for file in found.files} == {b".forkpointignore", b"a"}
+        assert found.unknown == 2
+
+
+def test_a_tracked_file_that_a_rule_names_came_and_went(tmp_path: Path) -> None:
+    root = make(tmp_path / "root", {".gitignore": "*.log\n", "tracked.log": "1\n"})
+    git(root, "init", "-q")
+    git(root, "add", "-f", ".")
+    store = Store.open(root)
+    before = store.save().id
+    (root / "tracked.log").unlink()
+    make(root, {".gitignore": "*.log\nbuild/\n"})
+    found = store.diff(before, "now")
+    assert {file.path: file.status for file in found.files} == {b".gitignore": "modified", b"tracked.log": "deleted"}
 
 
 def test_a_link_that_was_put_in_place_of_a_folder_is_not_read_through(tmp_path: Path) -> None:

@@ -72,7 +72,15 @@ class Call:
     def need_workspace(self) -> Store:
         """The store of a folder where something can be seen. Raises NoWorkspace elsewhere."""
         store = self.store()
-        if not store.exists and not store.sessions():
+        if store.made_anew:
+            todo = "forkpoint recover goes on with its record"
+            anew = NoWorkspace(
+                "this folder was deleted and made anew since it was recorded", path=store.root, todo=todo
+            )
+            if not store.sessions():
+                raise anew
+            print(f"forkpoint: {one_line(str(anew))}", file=sys.stderr)
+        elif not store.exists and not store.sessions():
             raise NoWorkspace("nothing is recorded here", path=store.root, todo="forkpoint save, or forkpoint install")
         return store
 

@@ -52,8 +52,12 @@ def doctor(call: Call) -> int:
 @click.option("--forward", is_flag=True, help="Finishes what was interrupted, instead of taking it back.")
 @click.option("-y", "--yes", is_flag=True, help="Without asking.")
 def recover(call: Call, forward: bool, yes: bool) -> int:
-    """Settles a restore that was interrupted: takes it back, or finishes it."""
+    """Settles a restore that was interrupted: takes it back, or finishes it. In a folder made anew: goes on there."""
     call.tells_itself = True
+    if call.store().made_anew:
+        if not yes:
+            call.confirm("This folder was made anew. Go on with the record of the one that stood here before?")
+        return _findings(call, call.store().take_over())
     store = call.need_workspace()
     if store.interrupted and not yes:
         if not call.json:
