@@ -171,7 +171,7 @@ def _take(
         if check is not None:
             check(found, held)
         moment = max(wanted.draft.time or time.time_ns(), index.time + 1)
-        checkpoint = _record(place, wanted, walk, index, moment)
+        checkpoint = _record(place, wanted, walk, index, moment, allowed)
         extra = [(path, node) for path, node in must_store if path not in held]
         tree = writer.commit(checkpoint, found, index, extra, _beside(found, allowed.named))
         writer.close()
@@ -239,7 +239,7 @@ def _beside(found: Scan, inside: Named) -> list[Put]:
     return lines
 
 
-def _record(place: Place, wanted: Wanted, walk: Walk, index: Index, moment: int) -> Checkpoint:
+def _record(place: Place, wanted: Wanted, walk: Walk, index: Index, moment: int, allowed: Limits) -> Checkpoint:
     found = walk.found
     return wanted.draft._replace(
         id=points.new_id(),
@@ -254,7 +254,7 @@ def _record(place: Place, wanted: Wanted, walk: Walk, index: Index, moment: int)
         outside=tuple(found.outside),
         unanswered=found.unanswered,
         secrets=tuple(sorted(found.secrets())),
-        largest_file=limits(place.home).largest_file,
+        largest_file=allowed.largest_file,
     )
 
 

@@ -10,9 +10,9 @@ import os
 import time
 import zlib
 
-from ..durable import sync_folder, write_all
+from ..durable import sync_files, sync_folder, write_all
 from ..errors import GitFailed, StoreUnwritable
-from ..light import Callable, Generator, Iterable, contextmanager, suppress
+from ..light import Callable, Generator, Iterable, Sequence, contextmanager, suppress
 from .ids import BLOB, begun, object_id
 
 FOLDER = 0o040000
@@ -82,15 +82,14 @@ class Pack:
         if digest.digest() != oid:
             raise GitFailed("a file changed while it was stored", todo="try again")
 
-    def close(self) -> str:
-        """Makes the pack durable and known; gives its name."""
+    def close(self, beside: Sequence[int] = ()) -> str:
+        """Makes the pack durable and known, with what was written to the descriptors `beside`; gives its name."""
         with telling(self._folder):
             digest = self._finish()
             name = f"pack-{digest.hex()}"
             with self.temporary("idx") as (index, descriptor):
                 write_all(descriptor, self._index(digest))
-                os.fsync(descriptor)
-                os.fsync(self._file)
+                sync_files((descriptor, self._file, *beside))
                 # A pack without an index is not looked at: with the second rename it is there.
                 os.rename(self._name, f"{self._folder}/{name}.pack")
                 self._name = ""

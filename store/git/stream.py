@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import time
 
-from ..durable import sync_folder, write_all
+from ..durable import sync_files, sync_folder, write_all
 from ..errors import GitFailed
-from ..light import Callable, Iterable, NamedTuple, Path, suppress
+from ..light import Callable, ExitStack, Iterable, NamedTuple, Path, Sequence, suppress
 from . import pack
 from .ids import BLOB, COMMIT, EMPTY_TREE, TREE, blob_id, object_id
 from .pack import FOLDER, Pack, tree_object
@@ -19,6 +19,8 @@ __all__ = ["EMPTY_TREE", "Put", "Stream", "blob_id", "free", "put", "put_inline"
 
 PARTING = 1.0
 """Seconds: a lock that is still there after them belongs to no living process."""
+TOGETHER = 16
+"""So many refs have their new files open at a time."""
 Tree = dict[bytes, "tuple[int, bytes] | Tree"]
 """Name → git mode and id, or a folder that is being changed."""
 ReadTree = Callable[[str], Iterable[tuple[bytes, int, str]]]
@@ -107,10 +109,24 @@ class Stream:
         """Makes the pack durable, then moves the refs; gives the pack's name."""
         for ref, _, parent in self._refs:
             self._may_move(ref, parent)
-        name = self._pack.close()
-        for ref, commit, _ in self._refs:
-            with pack.telling(f"{self._git_dir}/{ref}"):
-                self._move(ref, commit)
+        name = ""
+        for at in range(0, max(1, len(self._refs)), TOGETHER):
+            name = self._close_with(self._refs[at : at + TOGETHER], name)
+        return name
+
+    def _close_with(self, refs: Sequence[tuple[str, str, str | None]], name: str) -> str:
+        """Moves some refs; their files come to the disk together, with the pack unless that has its name already."""
+        with ExitStack() as stack:
+            with pack.telling(f"{self._git_dir}/refs"):
+                files = [stack.enter_context(self._pack.temporary("ref")) for _ in refs]
+                for (_, commit, _), (_, descriptor) in zip(refs, files, strict=True):
+                    write_all(descriptor, commit.encode() + b"\n")
+                if name:
+                    sync_files([descriptor for _, descriptor in files])
+            name = name or self._pack.close([descriptor for _, descriptor in files])
+            for (ref, _, _), (temporary, _) in zip(refs, files, strict=True):
+                with pack.telling(f"{self._git_dir}/{ref}"):
+                    self._move(ref, temporary)
         return name
 
     def abandon(self) -> None:
@@ -159,8 +175,8 @@ class Stream:
                 f"{ref} stands at {standing or 'nothing'}: the new commit does not contain it", todo="try again"
             )
 
-    def _move(self, ref: str, commit: str) -> None:
-        """Replaces the ref's file, and makes that durable."""
+    def _move(self, ref: str, written: str) -> None:
+        """Replaces the ref's file by one that is on the disk, and makes that durable."""
         *above, name = ref.split("/")
         folder = str(self._git_dir)
         for part in above:
@@ -168,10 +184,7 @@ class Stream:
             with suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
                 sync_folder(outer)
-        with self._pack.temporary("ref") as (temporary, descriptor):
-            write_all(descriptor, commit.encode() + b"\n")
-            os.fsync(descriptor)
-            os.rename(temporary, f"{folder}/{name}")
+        os.rename(written, f"{folder}/{name}")
         sync_folder(folder)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from forkpoint.store.git import pack, process
 from forkpoint.store.git.ids import BLOB, COMMIT, EMPTY_TREE, TREE, object_id
 from forkpoint.store.git.pack import Pack, tree_object
 from forkpoint.store.git.reader import Objects
+from forkpoint.store.git.stream import Stream, put_inline
 from forkpoint.store.saving import save
 from forkpoint.store.statindex import load
 from hypothesis import HealthCheck, given, settings
@@ -214,6 +216,23 @@ def test_a_large_content_that_the_store_lost_is_stored_again(tmp_path: Path, har
     assert stored(root) > before + 900_000
     state = Store.open(root)._workspace.side(point).state
     assert Objects(place_of(root).git_dir).read(state[b"large"].oid) == versions[0]
+
+
+def test_many_refs_move_with_one_pack_and_few_open_files(tmp_path: Path) -> None:
+    process.create(tmp_path / "git")
+    stream = Stream(tmp_path / "git")
+    moved = {
+        f"refs/points/ab/{number:04}": stream.commit(f"refs/points/ab/{number:04}", number, [put_inline(b"x", b"a")])
+        for number in range(0, 400 * 10**9, 10**9)
+    }
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 64, before[1]))
+    try:
+        stream.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    told = git(tmp_path / "git", "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+    assert dict(line.split() for line in told) == moved
 
 
 def test_an_object_is_added_once(tmp_path: Path) -> None:
