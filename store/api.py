@@ -16,27 +16,22 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import (
     agents,
     deleting,
     diff,
-    doctor,
     forking,
     goal,
     operations,
     planning,
-    rebuilding,
-    recovering,
     repacking,
     restoring,
     saving,
     sides,
-    status,
     tree,
     undoing,
-    usage,
-    verifying,
 )
 from .deleting import Deletion
 from .errors import UnknownId, UsageError
@@ -61,16 +56,18 @@ from .model import (
 from .naming import clock
 from .operations import Record
 from .planning import RestorePlan
-from .rebuilding import RebuildPlan
 from .repacking import Repacked
 from .resolve import FILES, Resolved, quick, resolve
 from .roots import replaced, take_over
 from .saving import Saved
 from .sides import Side
-from .status import Status
 from .undoing import UndoPlan
-from .usage import Usage
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .rebuilding import RebuildPlan
+    from .status import Status
+    from .usage import Usage
 
 __all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan", "Usage"]
 
@@ -285,26 +282,36 @@ class Store:
 
     def status(self) -> Status:
         """How recording stands."""
+        from . import status
+
         with self._workspace.lock:
             return status.status(self._workspace)
 
     def doctor(self) -> list[Finding]:
         """Everything that recording needs, and what to do where it is missing."""
+        from . import doctor
+
         with self._workspace.lock:
             return doctor.doctor(self._workspace)
 
     def verify(self, *, progress: Callable[[int, int], None] | None = None) -> list[Finding]:
         """Re-hashes the store and names what is broken."""
+        from . import verifying
+
         with self._workspace.lock:
             return verifying.verify(self._workspace, progress)
 
     def plan_rebuild(self) -> RebuildPlan:
         """What a rebuild would change besides the catalog; nothing is changed."""
+        from . import rebuilding
+
         with self._workspace.lock:
             return rebuilding.plan(self._workspace)
 
     def rebuild(self, plan: RebuildPlan) -> list[Finding]:
         """Puts refs back as planned, and makes the catalog anew. Raises StoreUnwritable, Busy."""
+        from . import rebuilding
+
         with self._workspace.lock:
             return rebuilding.rebuild(self._workspace, plan)
 
@@ -324,6 +331,8 @@ class Store:
 
     def recover(self, *, back: bool = True) -> list[Finding]:
         """Settles an interrupted restore: rolls it back, or forward. Nothing to do is a finding too."""
+        from . import recovering
+
         with self._workspace.lock:
             return recovering.recover(self._workspace, back)
 
@@ -336,6 +345,8 @@ class Store:
 
     def usage(self) -> Usage:
         """What holds most of the store: paths, points and sessions."""
+        from . import usage
+
         with self._workspace.lock:
             return usage.usage(self._workspace)
 

@@ -11,9 +11,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchSet
-
 from . import outside
 from .contents import LARGEST, TooLarge
 from .errors import StoreDamaged
@@ -198,6 +195,8 @@ def _with_hunks(
     context: int,
     ignore_space: bool,
 ) -> FileDiff:
+    from unidiff.errors import UnidiffParseError  # a restore counts lines, and needs none of this
+
     old, new = pair
     if summary.problem or not _is_text_change(old, new):
         return summary
@@ -232,6 +231,8 @@ def parse(data: bytes) -> tuple[Hunk, ...]:
     if not data:
         return ()
     text = HEADER + data.decode("utf-8", "surrogateescape")
+    from unidiff.patch import PatchSet
+
     patch = PatchSet(io.StringIO(text, newline="\n"))
     return tuple(
         Hunk(

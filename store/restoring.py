@@ -113,7 +113,7 @@ def change_files(
             ),
             locked=True,
             must_store=[(path, node) for path, node in before.items() if node is not None and node.kind != "folder"],
-            check=lambda found: _refuse_unlike(workspace.root, found, before),
+            check=lambda found, held: _refuse_unlike(workspace.root, found, held, before),
         )
         # Later than its guard: a reader lays the operation's changes over the guard, not the other way round.
         record = replace(record, guard=taken.id, time=max(operations.moment(), taken.time + 1))
@@ -192,10 +192,10 @@ def _held(objects: Objects, guard: Stored, before: Mapping[bytes, Node | None], 
     return objects.nodes(guard, before)
 
 
-def _refuse_unlike(root: str, found: Scan, before: Mapping[bytes, Node | None]) -> None:
+def _refuse_unlike(root: str, found: Scan, held: State, before: Mapping[bytes, Node | None]) -> None:
     """Raises Refused when a path is no more what it was when it was shown (rule 3), by the guard's own walk."""
     refuse_unanswered(found.unanswered)
-    captured = found.nodes(before)
+    captured = {**held, **found.nodes(path for path in before if path not in held)}
     now = {**captured, **_looked_at(root, captured, before)}
     for path, node in before.items():
         stands = now.get(path)

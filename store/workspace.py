@@ -12,7 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from . import agents, capture, catalog, imports, listing, operations, points, roots, sides, timeline, transcripts, tree, walks
+from . import (
+    agents,
+    capture,
+    catalog,
+    imports,
+    listing,
+    operations,
+    points,
+    roots,
+    sides,
+    timeline,
+    transcripts,
+    tree,
+    walks,
+)
 from .agents.base import PartialState, Source
 from .catalog import Content
 from .errors import AmbiguousId, Busy, GitFailed, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId

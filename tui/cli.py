@@ -34,6 +34,12 @@ def main() -> NoReturn:
             code = answer(arguments[1:])
             if code is not None:
                 _end(code)
+        if arguments[:1] == ["restore"]:
+            from .plain_restore import answer
+
+            code = answer(arguments[1:])
+            if code is not None:
+                _end(code)
         from .commands.program import run
 
         code = run(arguments)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from ..store.api import Status
 from ..store.model import RestoreResult
 from .outline import Outline
+
+if TYPE_CHECKING:
+    from ..store.api import Status
 
 
 @dataclass

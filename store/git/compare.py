@@ -16,6 +16,11 @@ from .stream import EMPTY_TREE
 
 Nodes = dict[bytes, tuple[Node | None, Node | None]]
 BINARY_SNIFF = 8000
+TreeChange = tuple[bytes, tuple[int, str] | None, tuple[int, str] | None]
+"""Path, git mode and id of old and new."""
+REMEMBERED = 10_000
+"""So many changes are kept of the newest comparison: who counts a checkpoint's changes often goes back by them next."""
+_compared: dict[tuple[str, str], list[TreeChange]] = {}
 
 
 def compare(objects: Objects, left: Stored, right: Stored, *, as_listed: bool = False) -> Nodes:
@@ -35,10 +40,22 @@ def compare(objects: Objects, left: Stored, right: Stored, *, as_listed: bool = 
     return {path: pair for path, pair in found.items() if pair[0] != pair[1]}
 
 
-def tree_changes(
-    objects: Objects, left: str, right: str
-) -> Iterator[tuple[bytes, tuple[int, str] | None, tuple[int, str] | None]]:
+def tree_changes(objects: Objects, left: str, right: str) -> Iterator[TreeChange]:
     """Path, (git mode, id) of old and new, for every blob that differs between two trees."""
+    if (known := _compared.get((left, right))) is not None:
+        yield from known
+        return
+    if (known := _compared.get((right, left))) is not None:
+        yield from ((path, new, old) for path, old, new in known)
+        return
+    found = list(_tree_changes(objects, left, right))
+    _compared.clear()
+    if len(found) <= REMEMBERED:
+        _compared[left, right] = found
+    yield from found
+
+
+def _tree_changes(objects: Objects, left: str, right: str) -> Iterator[TreeChange]:
     pending = [(b"", left, right)]
     while pending:
         base, old_id, new_id = pending.pop()

@@ -73,14 +73,28 @@ class Nearby:
         above, _, name = path.rpartition(b"/")
         if self._folder is None or above != self._path:
             self._leave()
-            with opened_parent(self._root, path) as (folder, _):
-                self._folder, self._path = os.dup(folder), above
+            self._folder, self._path = _opened(self._root, above), above
         return self._folder, name
 
     def _leave(self) -> None:
         if self._folder is not None:
             os.close(self._folder)
             self._folder = None
+
+
+def _opened(root: int, folder: bytes) -> int:
+    """A descriptor of a folder below the root, opened part by part."""
+    if not folder:
+        return os.dup(root)
+    first, *others = folder.split(b"/")
+    found = open_folder(first, root)
+    for part in others:
+        try:
+            inner = open_folder(part, found)
+        finally:
+            os.close(found)
+        found = inner
+    return found
 
 
 def open_folder(name: bytes, folder: int) -> int:

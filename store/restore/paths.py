@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 SPARE = re.compile(rb"\.forkpoint-[0-9a-f]{16}-[0-9]+(\.new|\.old)?")
 """The names that a restore uses beside the paths it changes."""
@@ -13,6 +14,7 @@ INVISIBLE = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 """Characters that some file systems leave out of a name, so that ".g\u200cit" opens ".git"."""
 
 
+@lru_cache(maxsize=2048)
 def refused(path: bytes) -> str:
     """Why a stored path is never written (rules 1 and 5); "" when nothing speaks against it."""
     if not path:

@@ -345,6 +345,32 @@ def test_what_changed_after_it_was_shown_is_not_overwritten(project: Path) -> No
     assert (project / "app.py").read_text() == "one\nTWO\nthree\n"
 
 
+def test_what_changed_since_it_was_planned_at_once_is_a_conflict_and_the_rest_goes_back(project: Path) -> None:
+    agent = session(project)
+    store = agent.store()
+    store.save()
+    plan = store.plan_restore(point_before(store.tree(), "Add a page").id, "files", everything=True)
+    meant = {change.path for change in plan.inventory.restored}
+    make(project, {"page.html": "written meanwhile\n"})
+    result = store.restore(plan, at_once=True)
+    assert (project / "page.html").read_text() == "written meanwhile\n"
+    assert [change.path for change in result.late_conflicts] == [b"page.html"]
+    assert {change.path for change in result.done} == meant - {b"page.html"} != set()
+    assert result.inventory.restored == plan.inventory.restored
+
+
+def test_a_look_serves_no_guard_once_somebody_saved(project: Path) -> None:
+    agent = session(project)
+    store = agent.store()
+    store.save()
+    plan = store.plan_restore(point_before(store.tree(), "Add a page").id, "files", everything=True)
+    make(project, {"page.html": "written meanwhile\n"})
+    store.save()
+    with pytest.raises(Refused, match=r"changed since this was shown.*page\.html"):
+        store.restore(plan, at_once=True)
+    assert (project / "page.html").read_text() == "written meanwhile\n"
+
+
 def test_a_restore_during_an_open_call_is_refused(project: Path) -> None:
     agent = session(project)
     agent.tell("PreToolUse", tool_name="Bash", tool_use_id="slow", tool_input={"command": "sleep 60"})

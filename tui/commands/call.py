@@ -1,4 +1,7 @@
-"""What every command is given: where it was called, how it answers, and the store when it asks for it."""
+"""What every command is given: where it was called, how it answers, and the store when it asks for it.
+
+The parser of the command line is imported where it is needed: a plain restore does without.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ...store.errors import NoWorkspace, Refused
 from ...store.text import path_text
 from ..output import Output, Terminal
 from ..words import INTERRUPTED, one_line
 
 if TYPE_CHECKING:
+    import click
+
     from ...store.api import Store
 
 
@@ -91,6 +94,8 @@ class Call:
         otherwise, and for an empty one.
         """
         if not name:
+            import click
+
             raise click.UsageError("the path is empty")  # "$FILE" that is not set must not mean everything
         root = os.fsencode(self.store().root)
         full = os.path.normpath(os.path.join(self.folder or os.getcwd(), name))
@@ -101,6 +106,8 @@ class Call:
         if not path.startswith(os.path.join(root, b"")):
             if outside:
                 return path
+            import click
+
             raise click.UsageError(f"{name} is outside of {self.store().root}")
         return os.path.relpath(path, root)
 
@@ -112,6 +119,8 @@ class Call:
         """Asks; returns on yes. Raises Refused on anything else, and where nobody is there to answer."""
         if not self.asks:
             raise Refused("nothing was done: this needs a confirmation", todo="add --yes")
+        import click
+
         if not click.confirm(one_line(question), default=False):
             raise Refused("nothing was done")
 
@@ -133,6 +142,8 @@ def call_of(context: click.Context) -> Call:
 
 def place(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds -C DIR and --json, which stand before or after a command's name."""
+    import click
+
     function = click.option(
         "--json", is_flag=True, expose_value=False, callback=_set_json, help="One JSON document instead of text."
     )(function)
@@ -143,6 +154,8 @@ def place(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
     """Makes a command of a function whose first argument is the call and whose answer is the exit code."""
+
+    import click
 
     def make(function: Callable[..., int | None]) -> click.Command:
         @functools.wraps(function)

@@ -13,8 +13,8 @@ from .. import words
 from ..output import Cell, Row
 from .call import Call, command
 from .documents import inventory_document, operation_document
+from .going_back import refuse, show_result
 from .inventory_text import inventory_rows
-from .restore import refuse, show_result
 
 if TYPE_CHECKING:
     from ...store.api import UndoPlan
