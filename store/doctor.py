@@ -11,6 +11,7 @@ from .errors import ForkpointError, StoreDamaged
 from .finding import Finding
 from .git import process
 from .interrupted import interrupted
+from .rebuilding import lacks_frame
 from .status import cause_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def _content(workspace: Workspace, place: Place) -> list[Finding]:
     try:
         content = workspace.content()
     except StoreDamaged as error:
+        if lacks_frame(place):
+            return [Finding(False, f"{error.what}: a part of it was taken away", "forkpoint rebuild")]
         return [Finding(False, error.what, f"bring {place.git_dir} back, or move {place.workspace} away to begin anew")]
     found = [Finding(False, what, "forkpoint verify") for what in content.wrong.values()]
     found += [Finding(False, what) for what in content.notices]

@@ -58,6 +58,12 @@ def title(point: Point | None, entry: Entry | None) -> str:
     return "now"
 
 
+def listed(points: int, operations: int, transcripts: int) -> str:
+    """What a store holds: "1 checkpoint, 3 operations, 0 transcripts"."""
+    counted = ((points, "checkpoint"), (operations, "operation"), (transcripts, "transcript"))
+    return ", ".join(f"{number:,} {what}{'' if number == 1 else 's'}" for number, what in counted)
+
+
 def shortened(text: str) -> str:
     """A text for the inside of a sentence."""
     return first_line(text, LONGEST)

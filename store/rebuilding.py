@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import catalog, ledger
+from .errors import storing
 from .finding import Finding
 from .git.hashing import Hashing
-from .git.process import call
+from .git.process import call, create
 from .git.reader import Objects
 from .git.stream import free
+from .naming import listed
 from .witness import Moved, is_watched, jumps, subject
 
 if TYPE_CHECKING:
@@ -45,12 +47,21 @@ class RebuildPlan:
 
 
 def plan(workspace: Workspace) -> RebuildPlan:
-    """Looks at what was moved; nothing is changed."""
+    """Looks at what was moved; nothing is changed, but what git needs to open the objects at all is put there again."""
     place = workspace.need_place()
+    if lacks_frame(place):
+        with place.writing("rebuild"), storing(place.git_dir):
+            create(place.git_dir)
     moved = workspace.content().moved
     hashing = Hashing(Objects(place.git_dir))
     whole = [item for item in moved if not hashing.commit(item.known)]
     return RebuildPlan(tuple(whole), tuple(item for item in moved if item not in whole))
+
+
+def lacks_frame(place: Place) -> bool:
+    """Whether the objects are there, but not what git knows a repository by: it holds nothing that cannot be remade."""
+    whole = (place.git_dir / "HEAD").exists() and (place.git_dir / "refs").is_dir()
+    return not whole and (place.git_dir / "objects" / "pack").is_dir()
 
 
 def rebuild(workspace: Workspace, shown: RebuildPlan) -> list[Finding]:
@@ -66,7 +77,7 @@ def rebuild(workspace: Workspace, shown: RebuildPlan) -> list[Finding]:
     content = catalog.rebuild(place, Objects(place.git_dir))
     found += [Finding(True, f"a folder stood where the catalog belongs: it is {name} now") for name in aside]
     found += [Finding(False, f"{what}", "forkpoint verify") for what in content.wrong.values()]
-    words = f"{len(content.rows)} checkpoints, {len(content.operations)} operations, {len(content.kept)} transcripts"
+    words = listed(len(content.rows), len(content.operations), len(content.kept))
     return [*found, Finding(True, f"the catalog was made anew: {words}")]
 
 

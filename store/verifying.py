@@ -17,7 +17,7 @@ from .errors import StoreDamaged
 from .finding import Finding
 from .git.hashing import Damage, Hashing, broken_packs
 from .git.reader import Objects, Stored
-from .naming import clock, shortened
+from .naming import clock, listed, shortened
 from .points import Checkpoint
 from .witness import is_watched, jumps, only_grew, subject
 
@@ -67,14 +67,7 @@ def verify(workspace: Workspace, progress: Progress | None = None) -> list[Findi
         found.append(Finding(True, "the next checkpoint stores every file again"))
     if found:
         return found
-    words = ", ".join(
-        f"{number:,} {what}{'' if number == 1 else 's'}"
-        for number, what in (
-            (len(stored), "checkpoint"),
-            (len(content.operations), "operation"),
-            (len(content.kept), "transcript"),
-        )
-    )
+    words = listed(len(stored), len(content.operations), len(content.kept))
     return [Finding(True, f"{words}: {hashing.count} objects are what they say they are")]
 
 

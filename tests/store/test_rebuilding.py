@@ -212,3 +212,18 @@ def test_a_ref_whose_file_is_damaged_comes_back(agent: Recorded) -> None:
     assert forkpoint("verify", "-C", agent.project).code == 1
     assert forkpoint("rebuild", "--yes", "-C", agent.project).code == 0
     assert forkpoint("verify", "-C", agent.project).code == 0
+
+
+@pytest.mark.parametrize("gone", ["HEAD", "refs", "HEAD refs config"])
+def test_what_git_knows_a_repository_by_is_put_there_again(agent: Recorded, gone: str) -> None:
+    before = answers(agent)
+    git_dir = place_of(agent.project).git_dir
+    for name in gone.split():
+        shutil.rmtree(git_dir / name) if (git_dir / name).is_dir() else (git_dir / name).unlink()
+    told = forkpoint("doctor", "-C", agent.project, "--json").json
+    assert [found["todo"] for found in told if not found["ok"] and "object store" in found["what"]] == [
+        "forkpoint rebuild"
+    ]
+    assert forkpoint("rebuild", "-C", agent.project, "--yes").code == 0
+    assert answers(agent) == before
+    assert forkpoint("verify", "-C", agent.project).code == 0
