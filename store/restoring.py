@@ -106,7 +106,7 @@ def change_files(
                     agent=_agent_of(workspace, record.session),
                     session=record.session,
                     entry=record.entry,
-                    text=f"before it {record.summary}",
+                    text=f"before {'the' if record.kind in ('undo', 'redo') else 'it'} {record.summary}",
                     operation=record.id,
                 ),
                 seen=look.walk if look is not None and look.moment == workspace.moment() else None,

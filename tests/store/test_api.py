@@ -223,6 +223,8 @@ def test_a_conflict_can_be_merged(project: Path, before: str) -> None:
     store.undo(store.plan_undo())
     store.redo(store.plan_redo())
     assert (project / "app.py").read_text() == text
+    guards = [point.text.split(" of: ")[0] for point in store.tree().points if point.reason == "guard"]
+    assert guards[-2:] == ["before the undo", "before the redo"]
     assert set(paths(store.plan_restore(target, "files").inventory.conflicts)) == {b"app.py"}
 
 
