@@ -37,6 +37,8 @@ def doctor(workspace: Workspace) -> list[Finding]:
     place = workspace.place
     if place is not None:
         found += _content(workspace, place)
+    if place is None and roots.replaced(workspace.root, workspace.home) is not None:
+        found.append(Finding(False, roots.MADE_ANEW, "forkpoint recover goes on with its record"))
     if place is not None and interrupted(place) is not None:
         found.append(Finding(False, "a restore was interrupted", "forkpoint recover"))
     return found

@@ -129,7 +129,12 @@ def test_the_record_of_a_folder_that_was_deleted_goes_on_in_the_one_made_anew(pr
         told = forkpoint("-C", project, *command)
         assert told.code in (1, 3)
         assert "deleted and made anew" in told.err and "forkpoint recover goes on with its record" in told.err
-    assert forkpoint("-C", project, "recover").code == 3
+    assert "deleted and made anew" in forkpoint("-C", project, "doctor").out
+    asked = forkpoint("-C", project, "recover")
+    assert (asked.code, asked.lines[1]) == (
+        3,
+        "This folder was made anew since it was recorded. Its record would go on here.",
+    )
     assert place_of(project) is None
     answer = forkpoint("-C", project, "recover", "--yes")
     assert (answer.code, answer.lines[1].split("→")[0].strip()) == (0, "✓  the record goes on here: 1 checkpoint")

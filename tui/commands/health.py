@@ -56,7 +56,10 @@ def recover(call: Call, forward: bool, yes: bool) -> int:
     call.tells_itself = True
     if call.store().made_anew:
         if not yes:
-            call.confirm("This folder was made anew. Go on with the record of the one that stood here before?")
+            if not call.json:
+                call.say_root()
+                call.output.say("This folder was made anew since it was recorded. Its record would go on here.")
+            call.confirm("Go on with the record of the folder that stood here before?")
         return _findings(call, call.store().take_over())
     store = call.need_workspace()
     if store.interrupted and not yes:
