@@ -7,6 +7,7 @@ import io
 import json
 import os
 import resource
+import shlex
 import shutil
 import stat
 import subprocess
@@ -297,7 +298,7 @@ def test_a_hook_whose_output_is_closed_records(stand: Stand) -> None:
     payload = json.dumps(
         {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "prompt": "Go", "prompt_id": "p"}
     )
-    line = f"{' '.join(COMMAND)} hook claude >&- 2>&-"
+    line = f"{shlex.join(COMMAND)} hook claude >&- 2>&-"
     done = subprocess.run(["sh", "-c", line], cwd=stand.project, env=stand.env, input=payload, text=True, timeout=60)
     assert done.returncode == 0
     (git_dir,) = (stand.home / "workspaces").glob("*/objects.git")
@@ -381,7 +382,8 @@ def test_whatever_the_umask_the_store_is_the_person_s_alone(
         gone = not os.path.exists("d")
         return json.dumps([codes, found, modes, reasons, open_to_others(tmp_path / f"{name} data"), gone])
 
-    monkeypatch.setenv("FORKPOINT_HOME", "set again below")
+    for name in ("FORKPOINT_HOME", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.setenv(name, "set again below")
     monkeypatch.chdir(tmp_path)
     for words in (["log"], ["verify"], ["undo"], ["restore", "x"]):
         forkpoint(*words)  # so that all modules are read: somebody else may not be able to
