@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from .status import Status
     from .usage import Usage
 
-__all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan", "Usage"]
+__all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
 
 
 class Store:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forkpoint.store.api import Status
 from forkpoint.store.model import Block, Diff, Discarded, FileDiff, Inventory, Live, PathChange, Target
+from forkpoint.store.status import Status
 from forkpoint.tui import detail, inventory
 from forkpoint.tui.outline import Outline
 from forkpoint.tui.screens import headline
