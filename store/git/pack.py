@@ -188,7 +188,7 @@ class Pack:
         try:
             yield name, descriptor
         finally:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # it was renamed, or the next writer sweeps it away
                 os.unlink(name)
             os.close(descriptor)
 
