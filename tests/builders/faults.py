@@ -322,7 +322,7 @@ def _wrap_sync_of_all(armed: Armed) -> None:
 
     def synced(descriptor: int) -> int:
         try:
-            real = sync if armed.sync else lambda _: 0
+            real = sync if sync is not None and armed.sync else lambda _: 0
             return armed.call(Step("syncfs", _of_descriptor(descriptor)), real, (descriptor,), {})
         except OSError:
             return -1

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from forkpoint.store.api import Store
@@ -18,7 +19,7 @@ from forkpoint.store.errors import (
     UnsafePlace,
     UsageError,
 )
-from forkpoint.store.model import PathChange, Point, SessionTree
+from forkpoint.store.model import OnConflict, PathChange, Point, SessionTree
 
 from ..builders.claude import Job
 from ..builders.folders import Link, git, make, repository, seen
@@ -206,7 +207,7 @@ def test_a_person_s_edit_that_no_hook_saw_is_a_conflict_too(project: Path) -> No
 
 
 @pytest.mark.parametrize("before", ["", "checkpoint", "merge"])
-def test_a_conflict_can_be_merged(project: Path, before: str) -> None:
+def test_a_conflict_can_be_merged(project: Path, before: OnConflict | Literal[""]) -> None:
     agent = session(project)
     make(project, {"app.py": "one\nTWO\nthree\nfour\nmine\n"})
     store = agent.store()

@@ -279,7 +279,7 @@ async def test_a_checkpoint_that_was_taken_away_is_told_and_the_others_are_shown
         assert f"checkpoint {points[1].id} was taken away" in shown
         assert "! damaged" in shown
         outline = main(pilot.app).timeline.outline
-        assert outline.tree is not None
+        assert outline is not None and outline.tree is not None
         there = {point.id for point in outline.tree.points}
         assert {point.id for point in points} - there == {points[1].id}
 
