@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .git.reader import Stored
 from .operations import Record
 from .transcripts import Kept
-from .witness import TODO, Moved, subject
+from .witness import REMEDY, Moved, subject
 
 
 class Row(NamedTuple):
@@ -50,4 +50,4 @@ class Content:
     @property
     def problems(self) -> tuple[str, ...]:
         """Everything that a person has to know of the store before he trusts what it shows."""
-        return (*self.notices, *(f"{what}: {TODO}" for what in self.wrong.values()))
+        return (*self.notices, *(f"{what}: {REMEDY}" for what in self.wrong.values()))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .roots import Place
 
 Kind = Literal["gone", "back", "elsewhere", "edited"]
-TODO = "forkpoint verify"
+REMEDY = "forkpoint verify"
 SPARE = 500
 """Lines that a ledger may be longer than it need be."""
 
@@ -164,7 +164,7 @@ def check_head(place: Place, objects: Objects, ref: str) -> str | None:
     if known is not None and known != found:
         kind = "gone" if found is None else _kind(objects, ref, known, found)
         if kind is not None:
-            raise StoreDamaged(Moved(ref, kind, known, found or "").what, todo=TODO)
+            raise StoreDamaged(Moved(ref, kind, known, found or "").what, todo=REMEDY)
     return found
 
 

@@ -43,7 +43,7 @@ from .sides import Side
 from .states import State
 from .transcripts import Kept
 from .walks import Look, Moment, Walk
-from .witness import TODO
+from .witness import REMEDY
 
 DAY = 24 * 3600 * 10**9
 AT_A_GLANCE = 1.0
@@ -326,18 +326,18 @@ class Workspace:
         ref = points.ref_of(point)
         wrong = self._content.wrong.get(ref) if self._content is not None else None
         if wrong is not None:
-            raise StoreDamaged(wrong, todo=TODO)
+            raise StoreDamaged(wrong, todo=REMEDY)
         commit = objects.ref(ref)
         found = objects.stored(commit) if commit else None
         if found is not None and found.checkpoint.id != point:
-            raise StoreDamaged(f"checkpoint {point} was replaced by another one", todo=TODO)
+            raise StoreDamaged(f"checkpoint {point} was replaced by another one", todo=REMEDY)
         return found
 
     def refuse_damaged(self, name: str) -> None:
         """Raises StoreDamaged when `name` may well be a checkpoint that is there no more as it was."""
         for ref, what in self.content().wrong.items():
             if len(name) >= LONG and ref.startswith(points.REFS) and ref.rpartition("/")[2].startswith(name):
-                raise StoreDamaged(what, todo=TODO)
+                raise StoreDamaged(what, todo=REMEDY)
 
     def before(self, stored: Stored) -> str:
         """The checkpoint that one is compared with: the one before its call, else the newest kept one; or ""."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from forkpoint.store import calls, capture, points, recording, roots, trouble
-from forkpoint.store.errors import GitMissing, StoreUnwritable
+from forkpoint.store.errors import GitFailed, GitMissing, StoreUnwritable
 from forkpoint.store.git import process
 from forkpoint.store.home import data_folder
 from forkpoint.store.points import Checkpoint
@@ -111,7 +111,7 @@ def file_in(project: Path, point: str, name: str) -> str | None:
     place = place_of(project)
     try:
         return process.call(place.git_dir, "cat-file", "blob", f"{points.ref_of(point)}:files/{name}").decode()
-    except Exception:
+    except GitFailed:
         return None
 
 
