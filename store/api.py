@@ -39,6 +39,7 @@ from .finding import Finding
 from .forking import ForkPlan
 from .goal import Goal
 from .interrupted import interrupted
+from .keeping import keep_transcripts
 from .model import (
     Block,
     Covered,
@@ -122,7 +123,7 @@ class Store:
         Transcripts that grew are read into the store first, once anything is recorded here.
         """
         with self._working():
-            self._workspace.keep_transcripts()
+            keep_transcripts(self._workspace)
             built = self._workspace.tree(session)
             problems = (Problem(what) for what in self._workspace.content().problems)
             here = replace(built.here, dirty=self._workspace.dirty())

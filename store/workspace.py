@@ -29,7 +29,7 @@ from . import (
 )
 from .agents.base import PartialState, Source
 from .catalog import Content
-from .errors import AmbiguousId, Busy, GitFailed, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
+from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
@@ -41,15 +41,11 @@ from .roots import Place
 from .saving import root_of
 from .sides import Side
 from .states import State
-from .transcripts import Kept
 from .walks import Look, Moment, Walk
 from .witness import REMEDY
 
-DAY = 24 * 3600 * 10**9
 AT_A_GLANCE = 1.0
 """Seconds that somebody who only looks waits for a save that is under way."""
-RESCUE_DAYS = 7
-"""So long before the agent's own clean-up what its backups know is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,44 +196,6 @@ class Workspace:
                 if name in kept.cursors:
                     return transcripts.open_kept(objects, kept, name)
             raise
-
-    def keep_transcripts(self) -> bool:
-        """Reads every known transcript from its cursor to the end into the store; gives whether any had grown.
-
-        What cannot be stored now, since the store is full, read-only, damaged or in use, is the next look's.
-        """
-        with suppress(Busy, GitFailed, StoreDamaged, StoreUnwritable):
-            return self._keep_transcripts()
-        return False
-
-    def _keep_transcripts(self) -> bool:
-        place = self.place
-        if place is None:
-            return False
-        objects = Objects(place.git_dir)
-        content = self.content()
-        kept = content.kept
-        grown = False
-        away = tree.let_go(content.operations, content.rows)
-        for info in self.sessions():
-            if any(os.path.exists(file) for file in info.files) and not away & set(info.ids):
-                rescued = self._rescue(place, info, kept.get(info.id))
-                grown |= transcripts.keep(
-                    place, objects, info, self.sources(info), kept.get(info.id), rescued=rescued, wait=AT_A_GLANCE
-                )
-        return grown
-
-    def _rescue(self, place: Place, info: SessionInfo, kept: Kept | None) -> bool:
-        """Stores what the agent's own backups know of a session's files, shortly before the agent deletes them."""
-        days = agents.get(info.agent).keeps_days()
-        due = days and info.updated < time.time_ns() - max(1, days - RESCUE_DAYS) * DAY
-        if not due or (kept is not None and kept.rescued):
-            return False
-        for state in self.conversation(info).states:
-            if state.files and self.stored(state.id) is None:
-                with suppress(StoreDamaged):
-                    imports.store(place, info.agent, state)
-        return True
 
     def tree(self, session: str | None = None) -> SessionTree:
         """The tree of a session: by id, "files", or the newest; whether the folder is dirty is left unknown."""
