@@ -13,15 +13,6 @@ import pytest
 from tests.builders.cli import COMMAND, Answer, every_file, forkpoint, process, without
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("a\n")
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def store() -> Path:
     return Path(os.environ["FORKPOINT_HOME"])
 

@@ -14,15 +14,6 @@ SETTINGS = '{\n\t"theme": "dark",\n\t"hooks": {"Stop": [{"hooks": [{"type": "com
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("a\n")
-    monkeypatch.chdir(folder)
-    return folder
-
-
-@pytest.fixture
 def settings() -> Path:
     """The person's settings of Claude Code, which hold a hook of their own."""
     file = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"

@@ -19,13 +19,9 @@ SAYS = "waiting for forkpoint restore (pid {}, since "
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("a\n")
-    monkeypatch.chdir(folder)
+def project(project: Path) -> Path:
     assert forkpoint("save").code == 0
-    return folder
+    return project
 
 
 def at_work(project: Path) -> AbstractContextManager[int]:
