@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 
 from . import ledger, points
-from .agents.base import PartialState
+from .agents.base import FileState, PartialState
 from .errors import StoreDamaged
 from .git.stream import Put, Stream, blob_id, put, put_inline
 from .points import Checkpoint
@@ -36,7 +36,7 @@ def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
     for path, file in sorted(state.files.items()):
         if file.kind != "file":
             continue
-        data = _bytes_of(file.source)
+        data = bytes_of(file)
         oid = blob_id(data)
         contents[oid] = data
         size += len(data)
@@ -78,9 +78,9 @@ def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
     return checkpoint
 
 
-def _bytes_of(file: str) -> bytes:
+def bytes_of(file: FileState) -> bytes:
+    """What the agent's own backup of a file holds. Raises StoreDamaged when it is gone."""
     try:
-        with open(file, "rb") as stream:
-            return stream.read()
+        return file.data()
     except OSError as error:
-        raise StoreDamaged("the agent's backup is gone", path=file, todo=str(error.strerror)) from None
+        raise StoreDamaged("the agent's backup is gone", path=file.source, todo=str(error.strerror)) from None

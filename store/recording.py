@@ -14,13 +14,13 @@ import select
 import sys
 import time
 
-from . import calls, capture, named, roots, trouble
+from . import agents, calls, capture, named, roots, trouble
 from .capture import Taken, Wanted
 from .durable import write_atomic
-from .errors import ForkpointError, UnsafePlace
+from .errors import UnsafePlace
 from .home import data_folder, make_folder
-from .hook import HookEvent, Step
-from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, suppress
+from .hook import HookEvent, Hooks, Step
+from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, cast, suppress
 from .points import Checkpoint
 from .processes import born, is_there
 from .roots import Place
@@ -101,13 +101,9 @@ def open_calls(place: Place) -> tuple[calls.Call, ...]:
     return tuple(c for c in known.open() if c.subagent or not _hooks_of(c.agent).has_ended(c.transcript, c.call))
 
 
-def _hooks_of(agent: str):
-    # One name, one module: a table keeps the module of an agent that is not in use from being imported.
-    if agent == "claude":
-        from .agents.claude import events
-
-        return events
-    raise ForkpointError(f"no hooks of {agent} are known", todo="forkpoint install --help")
+def _hooks_of(agent: str) -> Hooks:
+    """What knows the payloads of an agent's hooks: the module `events` of its package. Raises UsageError."""
+    return cast("Hooks", agents.part(agent, "events"))
 
 
 def _root_of(event: HookEvent, home: Path) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from . import named, outside, points
-from .agents.base import PartialState
+from .agents.base import FileState, PartialState
 from .contents import refuse_large
-from .errors import StoreDamaged
 from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
 from .git.stream import blob_id
 from .ignore import RuleBook, Source
+from .imports import bytes_of
 from .named import Named
 from .points import Checkpoint
 from .restore.below import CONTENT, opened_parent, opened_root
@@ -110,14 +111,12 @@ def of_checkpoint(objects: Objects, stored: Stored, title: str, *, later: bool =
 def of_backups(state: PartialState, title: str) -> Side:
     """The side of a state that only the agent's own backups know."""
     found: dict[bytes, Node] = {}
-    sources: dict[bytes, str] = {}
     for path, file in state.files.items():
         if file.kind == "file":
-            sources[path] = file.source
-            found[path] = Node("file", file.mode & 0o7777, blob_id(_backup(file.source)))
+            found[path] = Node("file", file.mode & 0o7777, file.oid or blob_id(_backup(file)))
     inferred = frozenset(path for path, file in state.files.items() if file.inferred)
     known = frozenset(state.files)
-    return Side(title, state.time, found, lambda path, node: _backup(sources[path]), known, inferred=inferred)
+    return Side(title, state.time, found, lambda path, node: _backup(state.files[path]), known, inferred=inferred)
 
 
 def of_folder(root: str, scan: Scan, title: str, now: int) -> Side:
@@ -149,13 +148,10 @@ def _parts_of(tree: str, parts: Mapping[str, str]) -> Stored:
     return Stored(Checkpoint(), "", tree, parts.get(points.MODES, ""), parts.get(points.EMPTY, ""), "")
 
 
-def _backup(file: str) -> bytes:
-    try:
-        with open(file, "rb") as stream:
-            refuse_large(os.fstat(stream.fileno()).st_size)
-            return stream.read()
-    except OSError as error:
-        raise StoreDamaged("the agent's backup is gone", path=file, todo=str(error.strerror)) from None
+def _backup(file: FileState) -> bytes:
+    with suppress(OSError):
+        refuse_large(os.stat(file.source).st_size if file.source else 0)
+    return bytes_of(file)
 
 
 def on_disk(root: str, path: bytes, node: Node) -> bytes:

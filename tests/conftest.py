@@ -8,7 +8,21 @@ from pathlib import Path
 import pytest
 from forkpoint.store import repacking
 
-FOREIGN = ("GIT_", "XDG_", "TEXTUAL", "CLAUDE", "ANTHROPIC_", "FORKPOINT_", "LC_", "PYTHON")
+FOREIGN = (
+    "GIT_",
+    "XDG_",
+    "TEXTUAL",
+    "CLAUDE",
+    "ANTHROPIC_",
+    "CODEX_",
+    "GEMINI_",
+    "PI_",
+    "OPENCODE",
+    "OPENAI_",
+    "FORKPOINT_",
+    "LC_",
+    "PYTHON",
+)
 """Beginnings of the names of variables that change what the tested programs do."""
 
 ALONE = (

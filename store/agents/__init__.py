@@ -10,13 +10,13 @@ from ..light import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from .base import Agent
 
-_OTHERS = ("__init__", "__pycache__", "base")
+_OTHERS = ("__init__", "base", "forms")
 
 
 def names() -> tuple[str, ...]:
     """The agents that forkpoint knows, in alphabetical order."""
-    found = {os.path.splitext(item)[0] for folder in __path__ for item in os.listdir(folder)}
-    return tuple(sorted(name for name in found if name.isidentifier() and name not in _OTHERS))
+    found = {name for folder in __path__ for item in os.listdir(folder) if (name := _module(folder, item))}
+    return tuple(sorted(found))
 
 
 def own_data() -> frozenset[str]:
@@ -30,3 +30,18 @@ def get(name: str) -> Agent:
     if name not in known:
         raise UsageError(f'there is no agent "{name}"', todo=f"one of: {', '.join(known)}")
     return cast("Agent", __import__(f"{__name__}.{name}", fromlist=["*"]))
+
+
+def part(name: str, module: str) -> object:
+    """One module of an agent's package: "events", "settings". Raises UsageError for an unknown agent."""
+    if name not in names():
+        get(name)
+    return __import__(f"{__name__}.{name}.{module}", fromlist=["*"])
+
+
+def _module(folder: str, item: str) -> str:
+    """The name of the agent's module that a file or folder is; "" when it is none."""
+    name, ending = os.path.splitext(item)
+    if name in _OTHERS or not name.isidentifier():
+        return ""
+    return name if ending == ".py" or os.path.exists(os.path.join(folder, item, "__init__.py")) else ""

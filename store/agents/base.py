@@ -7,6 +7,7 @@ Light: the hook path may import this.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
@@ -20,12 +21,29 @@ class Source:
     """One file of an agent: on disk, or the copy of it that the store keeps."""
 
     name: str
-    """Path of the agent's own file, wherever the bytes come from: spans name it."""
+    """Path of the agent's own file, wherever the bytes come from: spans name it.
+
+    What is a part of a file, as a session of a database is, has the file's path, "#" and the name of the part.
+    """
     opener: Callable[[], BinaryIO]
     """Opens the bytes from the start; they can be sought when `blocks` or `facts` are to be asked."""
+    grows: bool = True
+    """Whether the agent only ever adds whole lines to it; what it writes anew is kept as a whole."""
+    stamper: Callable[[], tuple[int, int]] | None = None
+    """Gives two numbers that change when the bytes do, for what is no file of its own."""
 
     def open(self) -> BinaryIO:
         return self.opener()
+
+    def stamp(self) -> tuple[int, int]:
+        """Two numbers that change when the bytes do: size and time of the file; zeros when there is none."""
+        if self.stamper is not None:
+            return self.stamper()
+        try:
+            found = os.stat(self.name)
+        except OSError:
+            return (0, 0)
+        return (found.st_size, found.st_mtime_ns)
 
 
 Sources = Sequence[Source]
@@ -37,11 +55,22 @@ class FileState:
 
     kind: Literal["file", "absent"]
     source: str = ""
-    """Path of the backup that holds the bytes; "" when absent."""
+    """Path of the backup that holds the bytes; "" when absent, or when they stand in no file of their own."""
+    reader: Callable[[], bytes] | None = None
+    """Reads bytes that stand in a transcript or in the agent's own repository; raises OSError when they are gone."""
+    oid: str = ""
+    """Git blob id of the bytes where it is known without reading them."""
     mode: int = 0o644
     """Permission bits that the backup was given."""
     inferred: bool = False
     """Concluded from later evidence: the first backup of a path that was not tracked yet at that moment (rule 16)."""
+
+    def data(self) -> bytes:
+        """The bytes. Raises OSError when they are gone."""
+        if self.reader is not None:
+            return self.reader()
+        with open(self.source, "rb") as stream:
+            return stream.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +168,10 @@ class Agent(Protocol):
 
         Cheap: looks at beginnings and ends of files only. Files of one origin are one session.
         """
+        ...
+
+    def has(self, file: str) -> bool:
+        """Whether the agent still has a file that `SessionInfo.files` names."""
         ...
 
     def sources(self, info: SessionInfo) -> list[Source]:

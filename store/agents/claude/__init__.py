@@ -53,6 +53,11 @@ def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
     return sessions(root, nested)
 
 
+def has(file: str) -> bool:
+    """Whether Claude Code still has a session's file."""
+    return os.path.exists(file)
+
+
 def sources(info: SessionInfo) -> list[Source]:
     """Every file that `read` needs for this session."""
     from .places import sources

@@ -23,7 +23,7 @@ def test_every_agent_has_all_the_functions() -> None:
 def test_a_new_file_is_a_new_agent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "abacus.py").write_text('NAME = "abacus"\n')
     monkeypatch.setattr(agents, "__path__", [*agents.__path__, str(tmp_path)])
-    assert agents.names() == ("abacus", "claude")
+    assert set(agents.names()) >= {"abacus", "claude"}
     assert agents.get("abacus").NAME == "abacus"
 
 

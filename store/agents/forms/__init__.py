@@ -1,0 +1,1 @@
+"""Forms of files that several agents share: hooks in JSON settings, records in lines."""
