@@ -56,14 +56,14 @@ class FileState:
     kind: Literal["file", "absent"]
     source: str = ""
     """Path of the backup that holds the bytes; "" when absent, or when they stand in no file of their own."""
-    reader: Callable[[], bytes] | None = None
-    """Reads bytes that stand in a transcript or in the agent's own repository; raises OSError when they are gone."""
-    oid: str = ""
-    """Git blob id of the bytes where it is known without reading them."""
     mode: int = 0o644
     """Permission bits that the backup was given."""
     inferred: bool = False
     """Concluded from later evidence: the first backup of a path that was not tracked yet at that moment (rule 16)."""
+    reader: Callable[[], bytes] | None = None
+    """Reads bytes that stand in a transcript or in the agent's own repository; raises OSError when they are gone."""
+    oid: str = ""
+    """Git blob id of the bytes where it is known without reading them."""
 
     def data(self) -> bytes:
         """The bytes. Raises OSError when they are gone."""
