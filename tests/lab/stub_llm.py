@@ -1,4 +1,6 @@
-"""A scripted model behind the Anthropic Messages API: enough of it that a real agent runs its whole tool loop.
+"""A scripted model behind the API of an agent's maker: enough of it that a real agent runs its whole tool loop.
+
+Here is the Anthropic Messages API; another one is a module of its own with an `Api`, given to the `Stub`.
 
 The server keeps no state: the request body alone decides the answer, so resuming, forking, rewinding and retrying need
 no reset. The last user message that names a turn of the script selects it; the tool calls that were made since then
@@ -16,7 +18,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 Json = dict[str, Any]
 
@@ -53,6 +55,30 @@ class Message:
     """How many tool calls it makes."""
 
 
+class Api(Protocol):
+    """What the stub has to know of an API."""
+
+    def is_conversation(self, path: str) -> bool:
+        """Whether a path is the one that the model is asked at."""
+        ...
+
+    def messages(self, body: Json) -> list[Message]:
+        """The conversation that a request carries."""
+        ...
+
+    def streams(self, path: str, body: Json) -> bool:
+        """Whether the answer is asked for as a stream."""
+        ...
+
+    def reply(self, step: Step, body: Json) -> Json:
+        """The answer as a whole."""
+        ...
+
+    def events(self, step: Step, body: Json) -> Iterator[str]:
+        """The answer as a stream of server-sent events, each with its empty line."""
+        ...
+
+
 @dataclass(frozen=True)
 class Request:
     """A request as the agent sent it."""
@@ -61,11 +87,8 @@ class Request:
     body: Json
     turn: str = ""
     """The turn that it was taken to belong to; "" for a request without tools."""
-
-    @property
-    def messages(self) -> list[Message]:
-        """The conversation that the agent loaded."""
-        return [_message(item) for item in self.body.get("messages", [])]
+    messages: list[Message] = field(default_factory=list[Message])
+    """The conversation that the agent loaded."""
 
     @property
     def raw(self) -> str:
@@ -76,8 +99,9 @@ class Request:
 class Stub:
     """The server, on a free port of the loopback; every request that came is kept."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, api: Api | None = None) -> None:
         self.script = script
+        self.api: Api = api or Anthropic()
         self.requests: list[Request] = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.stub = self
@@ -102,14 +126,14 @@ class Stub:
 
     def answer(self, path: str, body: Json) -> Step:
         """The reply to a request, which is kept."""
-        turn, step = self._decide(body)
-        self.requests.append(Request(path, body, turn))
+        messages = self.api.messages(body)
+        turn, step = self._decide(body, messages)
+        self.requests.append(Request(path, body, turn, messages))
         return step
 
-    def _decide(self, body: Json) -> tuple[str, Step]:
+    def _decide(self, body: Json, messages: list[Message]) -> tuple[str, Step]:
         if not body.get("tools"):
             return "", Step('{"title": "A stub"}')
-        messages = [_message(item) for item in body.get("messages", [])]
         for at in range(len(messages) - 1, -1, -1):
             turn = self._turn_of(messages[at]) if messages[at].role == "user" else ""
             if turn:
@@ -144,6 +168,26 @@ def _message(item: Json) -> Message:
 # --- the wire ------------------------------------------------------------------------------------------------------
 
 
+class Anthropic:
+    """The Messages API."""
+
+    def is_conversation(self, path: str) -> bool:
+        return path.endswith("/messages")
+
+    def messages(self, body: Json) -> list[Message]:
+        return [_message(item) for item in body.get("messages", [])]
+
+    def streams(self, path: str, body: Json) -> bool:
+        return bool(body.get("stream"))
+
+    def reply(self, step: Step, body: Json) -> Json:
+        return _Reply(step, body).message
+
+    def events(self, step: Step, body: Json) -> Iterator[str]:
+        for event in _Reply(step, body).events():
+            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
 @dataclass
 class _Reply:
     step: Step
@@ -164,7 +208,7 @@ class _Reply:
             "content": content,
             "stop_reason": "tool_use" if self.step.tools else "end_turn",
             "stop_sequence": None,
-            "usage": {"input_tokens": _tokens(self.body), "output_tokens": 20},
+            "usage": {"input_tokens": tokens(self.body), "output_tokens": 20},
         }
 
     def events(self) -> Iterator[Json]:
@@ -185,7 +229,8 @@ class _Reply:
         yield {"type": "message_stop"}
 
 
-def _tokens(body: Json) -> int:
+def tokens(body: Json) -> int:
+    """About how many tokens a request has."""
     return max(1, len(json.dumps(body)) // 4)
 
 
@@ -218,14 +263,16 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         path = self.path.partition("?")[0]
         if path.endswith("/count_tokens"):
-            return self._json({"input_tokens": _tokens(body)})
-        if not path.endswith("/messages"):
+            return self._json({"input_tokens": tokens(body)})
+        stub = cast(_Server, self.server).stub
+        if not stub.api.is_conversation(path):
             return self._json({"type": "error", "error": {"type": "not_found_error", "message": path}}, 404)
-        step = cast(_Server, self.server).stub.answer(path, body)
+        step = stub.answer(path, body)
         if step.status >= 400:
             return self._json({"type": "error", "error": {"type": "api_error", "message": "as scripted"}}, step.status)
-        reply = _Reply(step, body)
-        return self._stream(reply) if body.get("stream") else self._json(reply.message)
+        if stub.api.streams(path, body):
+            return self._stream(stub.api.events(step, body))
+        return self._json(stub.api.reply(step, body))
 
     def _body(self) -> Json:
         if (self.headers.get("transfer-encoding") or "").lower() == "chunked":
@@ -250,13 +297,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _stream(self, reply: _Reply) -> None:
+    def _stream(self, events: Iterator[str]) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for event in reply.events():
-            data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+        for event in events:
+            data = event.encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
