@@ -18,28 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import (
-    agents,
-    deleting,
-    diff,
-    forking,
-    goal,
-    operations,
-    planning,
-    repacking,
-    restoring,
-    saving,
-    sides,
-    tree,
-    undoing,
-)
-from .deleting import Deletion
+from . import agents, diff, operations, saving, sides
+from .checkpoints import deleting
+from .checkpoints.deleting import Deletion
+from .conversation import forking, tree
+from .conversation.forking import ForkPlan
+from .conversation.keeping import keep_transcripts
 from .errors import UnknownId, UsageError
-from .finding import Finding
-from .forking import ForkPlan
-from .goal import Goal
-from .interrupted import interrupted
-from .keeping import keep_transcripts
 from .model import (
     Block,
     Covered,
@@ -56,19 +41,24 @@ from .model import (
 )
 from .naming import clock
 from .operations import Record
-from .planning import RestorePlan
-from .repacking import Repacked
+from .proof.finding import Finding
 from .resolve import FILES, Resolved, quick, resolve
+from .restore import goal, planning, restoring, undoing
+from .restore.goal import Goal
+from .restore.interrupted import interrupted
+from .restore.planning import RestorePlan
+from .restore.undoing import UndoPlan
 from .roots import replaced, take_over
 from .saving import Saved
 from .sides import Side
-from .undoing import UndoPlan
+from .upkeep import repacking
+from .upkeep.repacking import Repacked
 from .workspace import Workspace
 
 if TYPE_CHECKING:
-    from .rebuilding import RebuildPlan
+    from .proof.rebuilding import RebuildPlan
     from .status import Status
-    from .usage import Usage
+    from .upkeep.usage import Usage
 
 __all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
 
@@ -290,28 +280,28 @@ class Store:
 
     def doctor(self) -> list[Finding]:
         """Everything that recording needs, and what to do where it is missing."""
-        from . import doctor
+        from .proof import doctor
 
         with self._workspace.lock:
             return doctor.doctor(self._workspace)
 
     def verify(self, *, progress: Callable[[int, int], None] | None = None) -> list[Finding]:
         """Re-hashes the store and names what is broken."""
-        from . import verifying
+        from .proof import verifying
 
         with self._workspace.lock:
             return verifying.verify(self._workspace, progress)
 
     def plan_rebuild(self) -> RebuildPlan:
         """What a rebuild would change besides the catalog; nothing is changed."""
-        from . import rebuilding
+        from .proof import rebuilding
 
         with self._workspace.lock:
             return rebuilding.plan(self._workspace)
 
     def rebuild(self, plan: RebuildPlan) -> list[Finding]:
         """Puts refs back as planned, and makes the catalog anew. Raises StoreUnwritable, Busy."""
-        from . import rebuilding
+        from .proof import rebuilding
 
         with self._workspace.lock:
             return rebuilding.rebuild(self._workspace, plan)
@@ -332,7 +322,7 @@ class Store:
 
     def recover(self, *, back: bool = True) -> list[Finding]:
         """Settles an interrupted restore: rolls it back, or forward. Nothing to do is a finding too."""
-        from . import recovering
+        from .restore import recovering
 
         with self._workspace.lock:
             return recovering.recover(self._workspace, back)
@@ -346,7 +336,7 @@ class Store:
 
     def usage(self) -> Usage:
         """What holds most of the store: paths, points and sessions."""
-        from . import usage
+        from .upkeep import usage
 
         with self._workspace.lock:
             return usage.usage(self._workspace)

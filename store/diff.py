@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from . import outside
 from .contents import LARGEST, TooLarge
 from .errors import StoreDamaged
 from .git.compare import hunks, is_binary, line_counts
 from .model import FileDiff, Hunk, Line
-from .secrets import MARK, path_looks_secret
 from .states import Node
+from .walk import outside
+from .walk.secrets import MARK, path_looks_secret
 
 Read = Callable[[bytes, Node], bytes]
 """Gives the bytes of a node at a path: from the store, or from the disk. Raises TooLarge for too many."""

@@ -13,13 +13,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from . import ledger
 from .errors import StoreDamaged
 from .git.refs import OPERATIONS as REF
 from .git.stream import Stream, put_inline
+from .proof import ledger
+from .proof.witness import check_head
 from .roots import Place
 from .states import Node
-from .witness import check_head
 
 if TYPE_CHECKING:
     from .git.reader import Objects

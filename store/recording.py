@@ -14,16 +14,18 @@ import select
 import sys
 import time
 
-from . import agents, calls, capture, named, roots, trouble
-from .capture import Taken, Wanted
+from . import agents, calls, roots, trouble
+from .checkpoints import capture
+from .checkpoints.capture import Taken, Wanted
+from .checkpoints.points import Checkpoint
 from .durable import write_atomic
 from .errors import UnsafePlace
 from .home import data_folder, make_folder
 from .hook import HookEvent, Hooks, Step
 from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, cast, suppress
-from .points import Checkpoint
 from .processes import born, is_there
 from .roots import Place
+from .walk import named
 
 if TYPE_CHECKING:
     from typing import NoReturn

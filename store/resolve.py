@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .catalog import Row
+from .catalog.catalog import Row
+from .conversation.tree import Marks
 from .errors import AmbiguousId, UnknownId, UsageError
 from .model import Point, SessionTree
-from .tree import Marks
 
 FILES = "files"
 """The id of the workspace's own session: saves and guards that belong to no agent's session."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from . import ahead, roots
+from . import roots
 from .errors import NoWorkspace, StoreDamaged
 from .home import data_folder
 from .light import Callable, NamedTuple, Path
 from .roots import Place
+from .walk import ahead
 
 FILES = 400
 """Two a pack, and so many packs that `repacking` looks more closely."""
@@ -61,12 +62,12 @@ def save(
     """
     place = roots.adopt(root, home or data_folder(), anew=agreed)
     if place.deleting_file.exists():
-        from .deleting import finish  # reading the store's operations is slow to import
+        from .checkpoints.deleting import finish  # reading the store's operations is slow to import
 
         finish(place)
     asked = time.monotonic_ns()
     with place.locked("save"), ahead.begun(place) as begun:
-        from . import capture, points  # the second process goes through the folders while these are imported
+        from .checkpoints import capture, points  # the second process goes through the folders while these are imported
 
         draft = points.Checkpoint(reason="manual", agent=agent, session=session, label=label)
         wanted = capture.Wanted(draft, agreed=agreed, asked=asked, ahead=begun)
@@ -82,7 +83,7 @@ def save(
 def _interrupted(place: Place) -> bool:
     if not place.journal_file.exists():
         return False
-    from .interrupted import interrupted  # what reads a journal is slow to import
+    from .restore.interrupted import interrupted  # what reads a journal is slow to import
 
     try:
         return interrupted(place) is not None
@@ -93,6 +94,6 @@ def _interrupted(place: Place) -> bool:
 def _keep_small(place: Place) -> None:
     """Starts a repacking where there may be something to do: its module takes longer to import than a save to make."""
     if place.unreachable_file.exists() or len(os.listdir(place.git_dir / "objects" / "pack")) > FILES:
-        from . import repacking
+        from .upkeep import repacking
 
         repacking.start_apart(place)

@@ -8,20 +8,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from . import named, outside, points
 from .agents.base import FileState, PartialState
+from .checkpoints import points
+from .checkpoints.imports import bytes_of
+from .checkpoints.points import Checkpoint
 from .contents import refuse_large
 from .git.compare import Nodes, compare
 from .git.reader import Objects, Stored
 from .git.stream import blob_id
-from .ignore import RuleBook, Source
-from .imports import bytes_of
-from .named import Named
-from .points import Checkpoint
 from .restore.below import CONTENT, opened_parent, opened_root
-from .scan import Scan
 from .states import FOLDER_MODE, Later, Node, State
-from .walks import Look
+from .walk import named, outside
+from .walk.ignore import RuleBook, Source
+from .walk.named import Named
+from .walk.scan import Scan
+from .walk.walks import Look
 
 Read = Callable[[bytes, Node], bytes]
 

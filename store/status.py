@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import agents, trouble
-from .interrupted import sentence, standing
 from .model import Live, Point
+from .restore.interrupted import sentence, standing
 
 if TYPE_CHECKING:
     from .workspace import Workspace

@@ -12,37 +12,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from . import (
-    agents,
-    capture,
-    catalog,
-    imports,
-    listing,
-    operations,
-    points,
-    roots,
-    sides,
-    timeline,
-    transcripts,
-    tree,
-    walks,
-)
+from . import agents, operations, roots, sides
 from .agents.base import PartialState, Source
-from .catalog import Content
+from .catalog import catalog
+from .catalog.catalog import Content
+from .checkpoints import capture, imports, points, timeline
+from .conversation import listing, transcripts, tree
 from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
 from .naming import clock, title
 from .operations import Record
+from .proof.witness import REMEDY
 from .resolve import FILES, LONG
 from .restore.scope import Transition
 from .roots import Place
 from .saving import root_of
 from .sides import Side
 from .states import State
-from .walks import Look, Moment, Walk
-from .witness import REMEDY
+from .walk import walks
+from .walk.walks import Look, Moment, Walk
 
 AT_A_GLANCE = 1.0
 """Seconds that somebody who only looks waits for a save that is under way."""
@@ -96,7 +86,7 @@ class Workspace:
         if place is None:
             return Content((), ())
         if place.deleting_file.exists():
-            from .deleting import finish
+            from .checkpoints.deleting import finish
 
             finish(place)
         self._content = catalog.load(place, Objects(place.git_dir), self._content)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from forkpoint.store import repacking
+from forkpoint.store.upkeep import repacking
 
 FOREIGN = (
     "GIT_",

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, cast
 import pygit2
 from pygit2.enums import ConfigLevel
 
-from .. import points
+from ..checkpoints import points
+from ..checkpoints.points import Checkpoint
 from ..contents import refuse_large
 from ..errors import StoreDamaged
-from ..ignore import Source
-from ..points import Checkpoint
 from ..states import Node, State
+from ..walk.ignore import Source
 from .process import command, start
 from .refs import Refs, listed
 from .stream import EMPTY_TREE

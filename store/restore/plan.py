@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..model import OnConflict, PathChange
-from ..secrets import MARK, path_looks_secret
 from ..states import Node, State
+from ..walk.secrets import MARK, path_looks_secret
 from .change import Change
 from .coverage import Coverage, Pair, folders
 from .draft import Classifier, Merge, Row, settle_collisions, settle_parents, settle_removals

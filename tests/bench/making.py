@@ -17,10 +17,12 @@ STEPS = 4
 def checkpoints(count: int, branches: int) -> None:
     """Records a session of Claude Code with that many checkpoints and branches, through the engine's own door."""
     sys.path.insert(0, str(Path(__file__).parent.parent.parent))
-    from forkpoint.store import capture, repacking, roots
-    from forkpoint.store.capture import Wanted
+    from forkpoint.store import roots
+    from forkpoint.store.checkpoints import capture
+    from forkpoint.store.checkpoints.capture import Wanted
+    from forkpoint.store.checkpoints.points import Checkpoint
     from forkpoint.store.home import data_folder
-    from forkpoint.store.points import Checkpoint
+    from forkpoint.store.upkeep import repacking
     from trees import Writer
 
     from tests.builders.claude import ClaudeSession
@@ -71,8 +73,8 @@ def replay(source: str, count: int) -> None:
 def open_store() -> None:
     """Opens the store and reads its largest session's tree; prints how long each took, in milliseconds."""
     begin = time.perf_counter()
-    from forkpoint.store import catalog
     from forkpoint.store.api import Store
+    from forkpoint.store.catalog import catalog
     from forkpoint.store.git.reader import Objects
     from forkpoint.store.workspace import Workspace
 

@@ -10,15 +10,7 @@ from typing import Literal
 
 import pytest
 from forkpoint.store.api import Store
-from forkpoint.store.errors import (
-    AmbiguousId,
-    ForkpointError,
-    NoWorkspace,
-    Refused,
-    UnknownId,
-    UnsafePlace,
-    UsageError,
-)
+from forkpoint.store.errors import AmbiguousId, ForkpointError, NoWorkspace, Refused, UnknownId, UnsafePlace, UsageError
 from forkpoint.store.model import OnConflict, PathChange, Point, SessionTree
 
 from ..builders.claude import Job

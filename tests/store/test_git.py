@@ -7,12 +7,12 @@ import secrets
 from pathlib import Path
 
 import pytest
+from forkpoint.store.checkpoints.points import Checkpoint
 from forkpoint.store.errors import GitFailed, GitMissing, StoreDamaged, StoreUnwritable
 from forkpoint.store.git import process
 from forkpoint.store.git.compare import compare
 from forkpoint.store.git.reader import Objects, Stored
 from forkpoint.store.git.stream import EMPTY_TREE, Stream, blob_id, put
-from forkpoint.store.points import Checkpoint
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

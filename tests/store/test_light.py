@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from forkpoint.store import light, lightjson
-from forkpoint.store.statindex import Index
+from forkpoint.store.walk.statindex import Index
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forkpoint.store import calls, capture, points, recording, roots, trouble
+from forkpoint.store import calls, recording, roots, trouble
+from forkpoint.store.checkpoints import capture, points
+from forkpoint.store.checkpoints.points import Checkpoint
 from forkpoint.store.errors import GitFailed, GitMissing, StoreUnwritable
 from forkpoint.store.git import process
 from forkpoint.store.home import data_folder
-from forkpoint.store.points import Checkpoint
 from forkpoint.store.roots import Place
 
 SESSION = "80bc72cc-a8a5-4e86-9723-359fe87f5220"

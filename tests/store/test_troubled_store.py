@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forkpoint.store import capture, points, roots
+from forkpoint.store import roots
 from forkpoint.store.api import Store
+from forkpoint.store.checkpoints import capture, points
 from forkpoint.store.errors import StoreUnwritable
 from forkpoint.store.home import data_folder
 from forkpoint.store.roots import Place

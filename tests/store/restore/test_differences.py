@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from forkpoint.store.api import Store
-from forkpoint.store.capture import look
-from forkpoint.store.planning import Files, _by_trees, coverage  # pyright: ignore[reportPrivateUsage]
+from forkpoint.store.checkpoints.capture import look
 from forkpoint.store.restore.coverage import Coverage, Pair, differences, folders
+from forkpoint.store.restore.planning import Files, _by_trees, coverage  # pyright: ignore[reportPrivateUsage]
 from forkpoint.store.states import Later, Node, State
 from forkpoint.store.workspace import Workspace
 from hypothesis import given

@@ -1,0 +1,87 @@
+"""Storing what only the agent's own backups know, as partial checkpoints (rule 16).
+
+They are computed on reading, and stored once they are used, pinned, or near the agent's own clean-up; their id is the
+same before and after.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from ..agents.base import FileState, PartialState
+from ..errors import StoreDamaged
+from ..git.stream import Put, Stream, blob_id, put, put_inline
+from ..proof import ledger
+from ..restore.paths import refused
+from ..roots import Place
+from ..upkeep.space import Room
+from . import points
+from .points import Checkpoint
+
+
+def allowed(state: PartialState) -> PartialState:
+    """The state without paths that are never read into the store: an agent may well have edited a `.git` (rule 1)."""
+    files = {path: file for path, file in state.files.items() if not refused(path)}
+    if len(files) == len(state.files):
+        return state
+    return replace(state, files=files, outside=state.outside + len(state.files) - len(files))
+
+
+def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
+    """Stores a partial state; returns when it is on the disk. Raises StoreDamaged when a backup is gone."""
+    lines: list[Put] = []
+    modes: dict[str, int] = {}
+    contents: dict[str, bytes] = {}
+    size = 0
+    for path, file in sorted(state.files.items()):
+        if file.kind != "file":
+            continue
+        data = bytes_of(file)
+        oid = blob_id(data)
+        contents[oid] = data
+        size += len(data)
+        mode = file.mode & 0o7777
+        lines.append(put(0o100755 if mode & 0o100 else 0o100644, oid, b"files/" + path))
+        if mode not in (0o644, 0o755):
+            modes[os.fsdecode(path)] = mode
+    checkpoint = Checkpoint(
+        id=state.id,
+        root=place.root.id,
+        reason="import",
+        side="before",
+        time=state.time,
+        agent=agent,
+        session=state.session,
+        prompt=state.prompt,
+        entry=state.entry_id,
+        files=sum(1 for file in state.files.values() if file.kind == "file"),
+        bytes=size,
+        complete=False,
+        known=tuple(os.fsdecode(path) for path in sorted(state.files)),
+        inferred=tuple(os.fsdecode(path) for path in sorted(state.files) if state.files[path].inferred),
+    )
+    if modes:
+        lines.append(put_inline(points.encode_modes(modes), points.MODES.encode()))
+    lines.append(put_inline(points.encode(checkpoint), points.RECORD.encode()))
+    Room(place.home, size)
+    with place.writing("import"):
+        stream = Stream(place.git_dir)
+        try:
+            for data in contents.values():
+                stream.blob(data)
+            stream.commit(checkpoint.ref, checkpoint.time, lines)
+        except BaseException:
+            stream.abandon()
+            raise
+        stream.close()
+        ledger.moved(place, checkpoint.ref)
+    return checkpoint
+
+
+def bytes_of(file: FileState) -> bytes:
+    """What the agent's own backup of a file holds. Raises StoreDamaged when it is gone."""
+    try:
+        return file.data()
+    except OSError as error:
+        raise StoreDamaged("the agent's backup is gone", path=file.source, todo=str(error.strerror)) from None

@@ -1,0 +1,69 @@
+"""Which entry of a conversation a checkpoint is bound to: found when it is read, since hooks know ids alone."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from ..checkpoints.points import Checkpoint
+from ..model import Conversation, Entry
+from ..text import first_line
+
+
+class Binding:
+    """The entries of a conversation, by all that a checkpoint may name."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.ids = frozenset(conversation.info.ids)
+        self.entries = {entry.id for entry in conversation.entries}
+        self.calls = {
+            entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call
+        }
+        self.prompts: dict[str, list[Entry]] = {}
+        self._typed: list[Entry] = []
+        self._timed: dict[str, list[tuple[int, str]]] = {}
+        for entry in conversation.entries:
+            if entry.kind == "prompt":
+                self._typed.append(entry)
+                if entry.prompt and not entry.under:
+                    self.prompts.setdefault(entry.prompt, []).append(entry)
+            if not entry.under:
+                self._timed.setdefault(entry.session, []).append((entry.time, entry.id))
+        for timed in self._timed.values():
+            timed.sort()
+
+    def entry(self, checkpoint: Checkpoint) -> str | None:
+        """The entry's id; None where there is none."""
+        if checkpoint.call and checkpoint.call in self.calls:
+            return self.calls[checkpoint.call]
+        if checkpoint.reason == "prompt":
+            return self._prompt(checkpoint)
+        if checkpoint.entry in self.entries:
+            return checkpoint.entry
+        return self._before(checkpoint)
+
+    def _prompt(self, checkpoint: Checkpoint) -> str | None:
+        if checkpoint.prompt:
+            # One id can stand for several: Claude Code gives a prompt that was queued the id of the running turn, and
+            # --fork-session the id of its own prompt to all that it copies.
+            same = self.prompts.get(checkpoint.prompt, [])
+            away = [(abs(entry.time - checkpoint.time), entry.text, entry.id) for entry in same]
+            near = [item for item in away if item[1] == first_line(checkpoint.text)]
+            near = near or [item for item in away if item[0] < 10 * 10**9]
+            return min(near)[2] if near else None
+        # Claude Code before 2.1.196 names no prompt id: the same text, at the same time.
+        near = [
+            (abs(entry.time - checkpoint.time), entry.id)
+            for entry in self._typed
+            if entry.session == checkpoint.session and entry.text == first_line(checkpoint.text)
+        ]
+        return min(near)[1] if near and min(near)[0] < 120 * 10**9 else None
+
+    def _before(self, checkpoint: Checkpoint) -> str | None:
+        timed = self._timed.get(checkpoint.session, [])
+        at = bisect_right(timed, (checkpoint.time, "\uffff"))
+        return timed[at - 1][1] if at else (timed[0][1] if timed else None)
+
+    def owns(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint belongs to this conversation at all."""
+        bound = checkpoint.call in self.calls if checkpoint.call else checkpoint.prompt in self.prompts
+        return checkpoint.session in self.ids or bound or (bool(checkpoint.entry) and checkpoint.entry in self.entries)
