@@ -72,3 +72,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("TZ", "UTC")
     return home
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The real agents come last: the first time each of them has to be installed."""
+    items.sort(key=lambda item: "agents" in item.path.relative_to(Path(__file__).parent).parts[:1])

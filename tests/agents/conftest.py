@@ -16,6 +16,9 @@ from tests.lab.stub_llm import Stub
 _ENV = dict(os.environ)
 """As it was before any test cut itself off from it."""
 
+AGENTS = ("claude", "codex", "gemini", "opencode", "pi")
+"""Fixtures that are an agent in a project, each named for its agent."""
+
 _RAN: Counter[str] = Counter()
 _SKIPPED: Counter[str] = Counter()
 _REASONS: dict[str, None] = {}
@@ -53,11 +56,13 @@ def screens() -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Counts the tests of a real agent; `.ci/run` reads the counts from the file that it names."""
     report = yield
-    if "claude" in getattr(item, "fixturenames", ()):
+    for agent in AGENTS:
+        if agent not in getattr(item, "fixturenames", ()):
+            continue
         if report.when == "call" and not report.skipped:
-            _count("claude", "ran")
+            _count(agent, "ran")
         elif report.skipped:
-            _count("claude", "skipped")
+            _count(agent, "skipped")
             _REASONS[str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)] = None
     return report
 
@@ -72,4 +77,5 @@ def _count(agent: str, what: str) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if _RAN or _SKIPPED:
         why = f" ({'; '.join(_REASONS)})" if _REASONS else ""
-        terminalreporter.write_line(f"real agents: {_RAN.total()} ran, {_SKIPPED.total()} skipped{why}")
+        ran = ", ".join(f"{agent} {_RAN[agent]}" for agent in AGENTS if _RAN[agent]) or "none"
+        terminalreporter.write_line(f"real agents: {ran} ran, {_SKIPPED.total()} skipped{why}")
