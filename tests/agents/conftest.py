@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab import claude_code, script, terminal
+from tests.lab import claude_code, npm, script, terminal
 from tests.lab.claude_code import ClaudeCode
 from tests.lab.stub_llm import Stub
 
@@ -27,7 +27,7 @@ _REASONS: dict[str, None] = {}
 @pytest.fixture(scope="session")
 def claude_program() -> Path:
     """Claude Code, installed if need be."""
-    program, why = claude_code.install(claude_code.cache_folder(_ENV))
+    program, why = claude_code.install(npm.cache_folder(_ENV))
     if program is None:
         pytest.skip(f"Claude Code: {why}")
     return program

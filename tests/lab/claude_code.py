@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import npm
 from .stub_llm import Json, Stub
 from .terminal import Terminal
 
@@ -20,53 +20,15 @@ VERSION = "2.1.332"
 needs no node."""
 
 
-def cache_folder(env: dict[str, str]) -> Path:
-    """Where agents are installed: $FORKPOINT_AGENTS, else a folder of the person's cache."""
-    chosen = env.get("FORKPOINT_AGENTS")
-    if chosen:
-        return Path(chosen)
-    return Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME", "/tmp")) / ".cache") / "forkpoint-agents"
-
-
 def install(cache: Path) -> tuple[Path | None, str]:
     """The program, installed with npm when it is not there yet; or None and why it cannot be had."""
-    folder = cache / f"claude-code-{VERSION}"
-    if (found := _program(folder)) is not None:
-        return found, ""
-    npm = shutil.which("npm")
-    if npm is None:
-        return None, "npm is not installed"
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [
-        npm,
-        "install",
-        "--prefix",
-        str(folder),
-        "--no-audit",
-        "--no-fund",
-        f"@anthropic-ai/claude-code@{VERSION}",
-    ]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
-    except subprocess.TimeoutExpired:
-        return None, "npm did not answer in time"
-    found = _program(folder)
-    if found is None:
-        lines = [line for line in (done.stderr + done.stdout).splitlines() if "code" in line.lower()]
-        return None, f"npm could not install it ({lines[0].strip() if lines else done.returncode})"
-    return found, ""
+    return npm.install(cache / f"claude-code-{VERSION}", [f"@anthropic-ai/claude-code@{VERSION}"], _program)
 
 
 def _program(folder: Path) -> Path | None:
     """The native program of this system, if it is there and runs."""
-    for candidate in sorted(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude")):
-        try:
-            done = subprocess.run([candidate, "--version"], capture_output=True, text=True, timeout=60, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        if VERSION in done.stdout:
-            return candidate
-    return None
+    found = sorted(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude"))
+    return next((program for program in found if npm.runs(program, VERSION)), None)
 
 
 @dataclass
