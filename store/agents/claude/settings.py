@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from ... import jsontext
 from ...errors import ForkpointError, UsageError
 from ...jsontext import Edit, Node, NotJson
 from ...rewrite import Change, carry_out, read
+from ..forms.executable import this_executable as this_executable
 
 EVENTS = (
     "SessionStart",
@@ -71,17 +70,6 @@ def settings_file(*, everywhere: bool, root: str | os.PathLike[str], env: Mappin
         return os.path.join(root, ".claude", "settings.local.json")
     home = env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".claude")
     return os.path.join(home, "settings.json")
-
-
-def this_executable() -> str:
-    """The absolute path of the `forkpoint` command that is running. Raises UsageError when there is none."""
-    beside = os.path.join(os.path.dirname(sys.executable), "forkpoint")
-    started = os.path.abspath(sys.argv[0])
-    named = started if os.path.basename(started) == "forkpoint" else ""
-    for candidate in (named, beside, shutil.which("forkpoint") or ""):
-        if candidate and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
-            return os.path.abspath(candidate)
-    raise UsageError("there is no forkpoint command that hooks could call", todo="install forkpoint with pipx or pip")
 
 
 def install(
