@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import npm
-from .stub_llm import Json, Stub
+from .real_agent import RealAgent
+from .stub_llm import Json
 from .terminal import Terminal
 
 VERSION = "2.1.332"
@@ -31,48 +29,26 @@ def _program(folder: Path) -> Path | None:
     return next((program for program in found if npm.runs(program, VERSION)), None)
 
 
-@dataclass
-class ClaudeCode:
-    """Claude Code in a project, with a home, a model and a store of the test's own."""
-
-    program: Path
-    folder: Path
-    """Everything of this test is in it."""
-    project: Path
-    stub: Stub
-    extra: dict[str, str] = field(default_factory=dict)
+class ClaudeCode(RealAgent):
+    """Claude Code in a project."""
 
     @property
     def config(self) -> Path:
-        return self.folder / "home" / ".claude"
+        return self.home / ".claude"
 
     @property
-    def store(self) -> Path:
-        return self.folder / "store"
-
-    @property
-    def env(self) -> dict[str, str]:
-        """The whole environment of agent, hooks and commands: no real key, no traffic but to the stub."""
-        temporary = self.folder / "tmp"
+    def variables(self) -> dict[str, str]:
         return {
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.folder / "home"),
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "TZ": "UTC",
-            "TMPDIR": str(temporary),
-            "FORKPOINT_HOME": str(self.store),
             "ANTHROPIC_BASE_URL": self.stub.url,
             "ANTHROPIC_API_KEY": "test",
             "CLAUDE_CONFIG_DIR": str(self.config),
-            "CLAUDE_CODE_TMPDIR": str(temporary),
+            "CLAUDE_CODE_TMPDIR": str(self.folder / "tmp"),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_ERROR_REPORTING": "1",
             "IS_SANDBOX": "1",  # lets root skip permissions
-            **self.extra,
         }
 
     def prepare(self) -> None:
@@ -91,39 +67,9 @@ class ClaudeCode:
         }
         (self.config / ".claude.json").write_text(json.dumps(state))
 
-    def forkpoint(self, *arguments: str, code: int = 0) -> Json:
-        """A command of forkpoint in the project, which has to end with this code; gives what it prints as JSON."""
-        command = [self.executable, *arguments, "--json"]
-        done = subprocess.run(
-            command,
-            cwd=self.project,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, f"{arguments} gave {done.returncode}: {done.stdout}{done.stderr}"
-        return json.loads(done.stdout)
-
-    @property
-    def executable(self) -> str:
-        """The forkpoint that is tested."""
-        return os.path.join(os.path.dirname(sys.executable), "forkpoint")
-
     def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> Json:
         """One turn in print mode; gives the agent's own summary of it."""
-        command = [*self._command(), "-p", prompt, "--output-format", "json", *options]
-        done = subprocess.run(
-            command,
-            cwd=cwd or self.project,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = self.run([*self._command(), "-p", prompt, "--output-format", "json", *options], cwd=cwd)
         try:
             return json.loads(done.stdout)
         except ValueError:
@@ -131,10 +77,7 @@ class ClaudeCode:
 
     def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
         """One turn in print mode, not waited for."""
-        command = [*self._command(), "-p", prompt, *options]
-        return subprocess.Popen(
-            command, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
+        return self.begin([*self._command(), "-p", prompt, *options])
 
     def screen(self, *options: str) -> Terminal:
         """The agent's own screen, ready for a prompt."""
