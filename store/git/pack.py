@@ -11,7 +11,7 @@ import time
 import zlib
 
 from ..durable import sync_files, sync_folder, write_all
-from ..errors import GitFailed, StoreUnwritable
+from ..errors import GitFailed, StoreDamaged, StoreUnwritable
 from ..light import Callable, Generator, Iterable, Sequence, contextmanager, suppress
 from .ids import BLOB, begun, object_id
 
@@ -217,7 +217,7 @@ def _head(kind: int, size: int) -> bytes:
 
 
 class telling:
-    """Says that the store cannot be written where the system does not let us."""
+    """Says that the store cannot be written where the system does not let us, or that a part of it is not there."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -226,6 +226,12 @@ class telling:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise StoreDamaged(
+                "a folder of the object store is gone",
+                path=os.path.dirname(str(error.filename or self._path)),
+                todo="nothing was saved; forkpoint doctor tells what can be done",
+            ) from None
         if isinstance(error, OSError):
             raise StoreUnwritable(
                 "the store cannot be written",

@@ -81,9 +81,11 @@ class Objects:
         self.git_dir = git_dir
         try:
             self.repository = pygit2.Repository(str(git_dir), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
-        except (pygit2.GitError, KeyError) as error:
+        except (pygit2.GitError, KeyError):
             raise StoreDamaged(
-                "the object store cannot be opened", path=str(git_dir), todo=f"{error}: forkpoint doctor"
+                "the object store cannot be opened",
+                path=str(git_dir),
+                todo="forkpoint doctor tells what can be done",
             ) from None
         self._states: dict[tuple[str, str, str], State] = {}
 

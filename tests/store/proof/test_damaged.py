@@ -47,6 +47,19 @@ def test_a_lost_pack_is_named_and_the_next_checkpoint_is_whole_again(project: Pa
     assert seen(project) == whole
 
 
+@pytest.mark.parametrize("part", ["", "objects", "objects/pack"])
+def test_a_store_whose_folders_are_gone_is_told_as_damaged_never_as_full(project: Path, part: str) -> None:
+    store = Store.open(project)
+    store.save(label="one")
+    shutil.rmtree(git_dir(store) / part)
+    make(project, {"a": "2\n"})
+    with pytest.raises(StoreDamaged) as told:
+        Store.open(project).save(label="two")
+    assert "free some" not in str(told.value)
+    assert (project / "a").read_text() == "2\n"
+    assert any(not finding.ok and finding.todo for finding in Store.open(project).doctor())
+
+
 def lose_the_pack_of(store: Store, point: str, tmp_path: Path) -> None:
     """Takes packs away until the checkpoint cannot be read, and puts the others back."""
     commit = Objects(git_dir(store)).ref(f"refs/points/{point[:2]}/{point}")
