@@ -10,10 +10,23 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import pairwise
 
-ROOT, DETACHED = -1, -2
-"""Parents of nodes that have none: the session began here; or the parent is missing."""
+from ..forms.links import DETACHED, HIDDEN, ROOT, break_cycles, skip_hidden
 
-HIDDEN, PROMPT, WORK, RESULT, NOTICE, SUMMARY = range(6)
+__all__ = [
+    "DETACHED",
+    "HIDDEN",
+    "NOTICE",
+    "PROMPT",
+    "RESULT",
+    "ROOT",
+    "SUMMARY",
+    "WORK",
+    "Arranged",
+    "Node",
+    "break_cycles",
+]
+
+PROMPT, WORK, RESULT, NOTICE, SUMMARY = range(HIDDEN + 1, 6)
 """What a node is for the tree; WORK is a reply or a call."""
 
 _PROMPTS, _RESULTS, _COMPLETE, _MESSAGE, _MESSAGES = 1, 2, 4, 8, 16
@@ -68,49 +81,6 @@ class Node:
         """An answer that was given up for another one."""
         self.dead = ROOT
         """The node that this one is a copy of; ROOT when it is none."""
-
-
-def break_cycles(nodes: list[Node]) -> list[int]:
-    """Cuts every cycle of parents at its earliest record and returns those."""
-    cut: list[int] = []
-    state = bytearray(len(nodes))
-    for start, node in enumerate(nodes):
-        if node.parent < start or state[start]:
-            # A parent that stands before its child cannot close a cycle by itself.
-            continue
-        trail: list[int] = []
-        at = start
-        while at >= 0 and not state[at]:
-            state[at] = 1
-            trail.append(at)
-            at = nodes[at].parent
-        if at >= 0 and state[at] == 1:
-            first = min(trail[trail.index(at) :])
-            nodes[first].parent = DETACHED
-            cut.append(first)
-        for passed in trail:
-            state[passed] = 2
-    return cut
-
-
-def skip_hidden(nodes: list[Node]) -> list[int]:
-    """The nearest shown node above each node."""
-    above = [_UNKNOWN] * len(nodes)
-    for index, node in enumerate(nodes):
-        if above[index] != _UNKNOWN:
-            continue
-        trail = [index]
-        at = node.parent
-        while at >= 0 and nodes[at].kind == HIDDEN and above[at] == _UNKNOWN:
-            trail.append(at)
-            at = nodes[at].parent
-        found = above[at] if at >= 0 and nodes[at].kind == HIDDEN else at
-        for passed in trail:
-            above[passed] = found
-    return above
-
-
-_UNKNOWN = -3
 
 
 class Arranged:
