@@ -7,7 +7,8 @@ comments and trailing commas (JSONC).
 Two conventions make the way back exact without a record of the way there:
 
 - A member or element goes behind the last one of its container (", then white space, then it"), so that cutting from
-  the comma to its end gives back what was.
+  the comma to its end gives back what was. A comment on the line of that last one stays beside it: the comma goes
+  before the comment, the rest directly behind.
 - What goes into an empty container that was there before stands directly behind the bracket; a container made by us
   begins with white space. So an empty container of the person's stays, and ours goes with its last content.
 """
@@ -26,6 +27,8 @@ Step = str | int
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])", re.ASCII)
+_REMARK = re.compile(r"[ \t]*(?://[^\r\n]*(?=\r?\n)|/\*.*?\*/)", re.DOTALL)
+_REMARKS = re.compile(r"//[^\n]*?(?=\r?\n)|/\*.*?\*/", re.DOTALL)
 _DEEPEST = 200
 _DECODER = json.JSONDecoder()
 
@@ -76,12 +79,9 @@ class Edit:
     text: str
 
 
-def parse(text: str, *, strict: bool = False) -> Node:
-    """Reads one JSON value; a byte order mark is passed over, and unless strict comments and trailing commas are.
-
-    Raises NotJson.
-    """
-    scanner = _Scanner(text, strict)
+def parse(text: str, *, comments: bool = True, trailing_commas: bool = True) -> Node:
+    """Reads one JSON value; a byte order mark is passed over, and what else is allowed beyond JSON. Raises NotJson."""
+    scanner = _Scanner(text, comments, trailing_commas)
     start = scanner.blank(1 if text.startswith("\ufeff") else 0)
     node = scanner.value(start, 0)
     if scanner.blank(node.end) != len(text):
@@ -113,13 +113,30 @@ def dump(value: object, *, eol: str, unit: str, depth: int) -> str:
     return json.dumps(value)
 
 
-def added(container: Node, parts: Sequence[str], lead: str) -> Edit:
-    """The edit that puts members or elements at the end of a container; lead is the white space before each."""
-    if container.children:
-        last = container.children[-1].node.end
-        return Edit(last, last, "".join(f",{lead}{part}" for part in parts))
-    inside = container.start + 1
-    return Edit(inside, inside, f",{lead}".join(parts))
+def added(text: str, container: Node, parts: Sequence[str], lead: str) -> list[Edit]:
+    """The edits that put members or elements at the end of a container; lead is the white space before each."""
+    if not container.children:
+        inside = container.start + 1
+        return [Edit(inside, inside, f",{lead}".join(parts))]
+    last = container.children[-1]
+    behind = last.node.end if last.comma is None else last.comma + 1
+    remark = _remark_end(text, behind, lead)
+    if remark == behind:
+        return [Edit(last.node.end, last.node.end, "".join(f",{lead}{part}" for part in parts))]
+    new = lead + f",{lead}".join(parts)
+    if last.comma is not None:
+        return [Edit(remark, remark, new + ",")]
+    return [Edit(behind, behind, ","), Edit(remark, remark, new)]
+
+
+def _remark_end(text: str, at: int, lead: str) -> int:
+    """Where the comments end that follow on the same line; `at` where there is none that can be written behind."""
+    end = at
+    while found := _REMARK.match(text, end):
+        if found.group().lstrip().startswith("//"):
+            return found.end() if "\n" in lead else at
+        end = found.end()
+    return end
 
 
 def without(text: str, doomed: Sequence[Sequence[Step]]) -> list[Edit]:
@@ -172,9 +189,10 @@ def indent_of(text: str, at: int) -> str | None:
 
 
 class _Scanner:
-    def __init__(self, text: str, strict: bool) -> None:
+    def __init__(self, text: str, comments: bool, trailing_commas: bool) -> None:
         self.text = text
-        self.strict = strict
+        self.comments = comments
+        self.trailing_commas = trailing_commas
 
     def fail(self, what: str, at: int) -> NoReturn:
         raise NotJson(what, self.text.count("\n", 0, at) + 1)
@@ -184,7 +202,7 @@ class _Scanner:
         while True:
             found = _BLANK.match(self.text, at)
             at = found.end() if found else at
-            if self.strict and self.text.startswith(("//", "/*"), at):
+            if not self.comments and self.text.startswith(("//", "/*"), at):
                 self.fail("a comment", at)
             if self.text.startswith("//", at):
                 end = self.text.find("\n", at)
@@ -228,7 +246,7 @@ class _Scanner:
             if self.text.startswith(",", at):
                 child = Child(child.start, child.key, child.node, at)
                 at = self.blank(at + 1)
-                if self.strict and self.text.startswith(closing, at):
+                if not self.trailing_commas and self.text.startswith(closing, at):
                     self.fail("a comma behind the last one", at)
             elif not self.text.startswith(closing, at):
                 self.fail(f"a missing comma or {closing}", at)
@@ -294,9 +312,12 @@ def _spans(text: str, container: Node, index: int) -> list[tuple[int, int]]:
     if index:
         comma = container.children[index - 1].comma
         assert comma is not None
-        if text[comma + 1 : start].strip():
-            return [(comma, comma + 1), (start, end)]
-        return [(comma, end)]
+        if not text[comma + 1 : start].strip():
+            return [(comma, end)]
+        last = index + 1 == len(container.children)
+        if last and child.comma is not None and not text[end : child.comma].strip():
+            return [(_behind_remark(text, comma + 1, start, child.comma + 1), child.comma + 1)]
+        return [(comma, comma + 1), (_behind_remark(text, comma + 1, start, end), end)]
     if index + 1 < len(container.children):
         assert child.comma is not None
         following = container.children[index + 1].start
@@ -307,6 +328,13 @@ def _spans(text: str, container: Node, index: int) -> list[tuple[int, int]]:
         start = container.start + 1
     trailing = [] if child.comma is None else [(child.comma, child.comma + 1)]
     return [(start, end), *trailing]
+
+
+def _behind_remark(text: str, at: int, start: int, end: int) -> int:
+    """From where on what stands behind a comment can be cut; the line end after one of // stays where it is needed."""
+    *_, remark = _REMARKS.finditer(text, at, start)
+    needed = remark.group().startswith("//") and not text.startswith(("\n", "\r\n"), end)
+    return start if needed else remark.end()
 
 
 def _gaps(origin: Sequence[int], length: int) -> Iterator[Edit]:

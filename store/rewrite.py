@@ -37,6 +37,18 @@ class Change:
         return self.before != self.after
 
 
+def whole(file: str, before: bytes | None, after: bytes | None) -> Change:
+    """The change of a file that is written or taken away as a whole."""
+    if before == after:
+        return Change(file, before, after, ())
+    head = (f"--- {'/dev/null' if before is None else file}", f"+++ {'/dev/null' if after is None else file}")
+    return Change(file, before, after, (*head, *_signed("-", before), *_signed("+", after)))
+
+
+def _signed(sign: str, data: bytes | None) -> list[str]:
+    return [sign + line for line in data.decode("utf-8", "replace").splitlines()] if data else []
+
+
 def read(file: str) -> bytes | None:
     """The bytes of a file, None when there is none. Raises ForkpointError."""
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..store import agents
 from ..store.errors import UsageError
+from ..store.executable import this_executable
 from ..store.home import data_folder
 
 if TYPE_CHECKING:
@@ -61,4 +62,4 @@ def _change(agent: str, kind: str, everywhere: bool, root: str, *, dry_run: bool
     options["backups"] = Path(data_folder()) / "settings-backups"
     if kind == "uninstall":
         return settings.uninstall(**options)
-    return settings.install(**options, executable=settings.this_executable())
+    return settings.install(**options, executable=this_executable())

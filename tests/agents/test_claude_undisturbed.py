@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.agents.claude import settings
+from forkpoint.store.executable import this_executable
 
 from tests.lab.claude_code import ClaudeCode
 
@@ -55,7 +56,7 @@ def prints_and_blocks(claude: ClaudeCode) -> str:
 
 def finds_a_store_that_is_none(claude: ClaudeCode) -> str:
     claude.store.write_text("not a folder")
-    return settings.this_executable()
+    return this_executable()
 
 
 def finds_no_git(claude: ClaudeCode) -> str:
@@ -66,7 +67,7 @@ def finds_no_git(claude: ClaudeCode) -> str:
             if os.path.exists(os.path.join(folder, name)) and not (tools / name).exists():
                 (tools / name).symlink_to(os.path.join(folder, name))
     claude.extra["PATH"] = str(tools)
-    return settings.this_executable()
+    return this_executable()
 
 
 def finds_a_full_disk(claude: ClaudeCode) -> str:
@@ -79,7 +80,7 @@ def finds_a_full_disk(claude: ClaudeCode) -> str:
     )
     if done.returncode == 0:
         (claude.store / "filler").write_bytes(b"\0" * 60_000)
-        return settings.this_executable()
+        return this_executable()
     limited = f"#!{sys.executable}\nimport resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
     return program(claude, limited + "from forkpoint.tui.cli import main\nmain()\n")
 
@@ -139,7 +140,7 @@ def test_the_screen_shows_it(claude: ClaudeCode, screens: None) -> None:
 
 
 def test_a_working_forkpoint_adds_nothing_to_what_the_model_sees(claude: ClaudeCode) -> None:
-    installed(claude, settings.this_executable())
+    installed(claude, this_executable())
     assert claude.ask("Do TURN2 please")["result"] == "TURN2 is done."
     assert (claude.store / "workspaces").is_dir()
     assert claude.stub.requests
@@ -148,7 +149,7 @@ def test_a_working_forkpoint_adds_nothing_to_what_the_model_sees(claude: ClaudeC
 
 
 def test_a_hook_of_another_version_with_an_option_of_its_own_records_all_the_same(claude: ClaudeCode) -> None:
-    installed(claude, settings.this_executable())
+    installed(claude, this_executable())
     file = Path(settings.settings_file(everywhere=True, root=claude.project, env=claude.env))
     file.write_text(file.read_text().replace("hook claude", "hook claude --of-later"))
     assert claude.ask("QUESTION")["result"] == "Just an answer, no tools."

@@ -47,10 +47,10 @@ def test_the_scanner_reads_what_json_reads(text: str) -> None:
     except ValueError:  # comments and trailing commas are more than JSON
         jsontext.parse(text)
         with pytest.raises(NotJson):
-            jsontext.parse(text, strict=True)
+            jsontext.parse(text, comments=False, trailing_commas=False)
     else:
         assert jsontext.plain(jsontext.parse(text)) == expected
-        assert jsontext.plain(jsontext.parse(text, strict=True)) == expected
+        assert jsontext.plain(jsontext.parse(text, comments=False, trailing_commas=False)) == expected
 
 
 @given(container(VALUES, "{}"), ADDED, st.sampled_from(["", "\n", "\r\n"]))
@@ -58,7 +58,7 @@ def test_the_scanner_reads_what_json_reads(text: str) -> None:
 def test_a_member_that_was_put_in_comes_out_to_the_byte(text: str, value: object, eol: str) -> None:
     lead = f"{eol}  " if eol else " "
     part = f'"ours": {jsontext.dump(value, eol=eol, unit="  ", depth=1)}'
-    after = jsontext.apply(text, [jsontext.added(jsontext.parse(text), [part], lead)])
+    after = jsontext.apply(text, jsontext.added(text, jsontext.parse(text), [part], lead))
     found = jsontext.plain(jsontext.parse(after))
     assert isinstance(found, dict)
     assert found.pop("ours") == value
@@ -71,7 +71,7 @@ def test_a_member_that_was_put_in_comes_out_to_the_byte(text: str, value: object
 def test_elements_that_were_put_in_come_out_to_the_byte(text: str, values: list[object], eol: str) -> None:
     node = jsontext.parse(text)
     parts = [jsontext.dump(value, eol=eol, unit="\t", depth=1) for value in values]
-    after = jsontext.apply(text, [jsontext.added(node, parts, f"{eol}\t" if eol else " ")])
+    after = jsontext.apply(text, jsontext.added(text, node, parts, f"{eol}\t" if eol else " "))
     found = jsontext.plain(jsontext.parse(after))
     assert found == [*_elements(jsontext.plain(node)), *values]
     ours = [[len(node.children) + number] for number in range(len(values))]
@@ -108,3 +108,34 @@ def test_a_comment_of_the_person_s_is_not_taken_along() -> None:
     assert jsontext.plain(jsontext.parse(rest)) == {"a": 1, "b": 3}
     assert "// one" in rest
     assert "/* two */" in rest
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ('{\n  "a": 1 // one\n}', '{\n  "a": 1, // one\n  "ours": 2\n}'),
+        ('{\r\n  "a": 1 // one\r\n}', '{\r\n  "a": 1, // one\r\n  "ours": 2\r\n}'),
+        ('{\n  "a": 1, // one\n}', '{\n  "a": 1, // one\n  "ours": 2,\n}'),
+        (
+            '{\n  "a": 1 /* one */ // more\n  // "b": 3\n}',
+            '{\n  "a": 1, /* one */ // more\n  "ours": 2\n  // "b": 3\n}',
+        ),
+    ],
+)
+def test_a_comment_stays_beside_what_it_is_about(text: str, after: str) -> None:
+    lead = jsontext.line_end(text) + "  "
+    assert jsontext.apply(text, jsontext.added(text, jsontext.parse(text), ['"ours": 2'], lead)) == after
+    assert jsontext.apply(after, jsontext.without(after, [["ours"]])) == text
+
+
+def test_what_follows_on_the_line_of_ours_does_not_become_a_comment() -> None:
+    text = '{\n  "a": 1, // one\n  "ours": 2, "b": 3\n}'
+    rest = jsontext.apply(text, jsontext.without(text, [["ours"]]))
+    assert jsontext.plain(jsontext.parse(rest)) == {"a": 1, "b": 3}
+
+
+@pytest.mark.parametrize(("text", "comments", "commas"), [('{"a": 1,}', False, True), ("{} // c", True, False)])
+def test_comments_and_trailing_commas_are_allowed_one_by_one(text: str, comments: bool, commas: bool) -> None:
+    jsontext.parse(text, comments=comments, trailing_commas=commas)
+    with pytest.raises(NotJson):
+        jsontext.parse(text, comments=not comments, trailing_commas=not commas)

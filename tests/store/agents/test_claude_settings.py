@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from forkpoint.store import jsontext, rewrite
 from forkpoint.store.agents.claude import settings as claude
+from forkpoint.store.agents.forms.commandhooks import Installed
 from forkpoint.store.errors import ForkpointError, Refused
 from hypothesis import given, settings, strategies
 from hypothesis.strategies import SearchStrategy
@@ -57,11 +58,11 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 def installed(text: str, executable: str = FORKPOINT) -> str:
     """What a settings file with this text becomes, without touching a disk."""
-    return _plan(text, lambda file: claude.plan_install(file, executable))
+    return _plan(text, lambda file: claude.HOOKS.plan_install(file, executable))
 
 
 def uninstalled(text: str) -> str:
-    return _plan(text, claude.plan_uninstall)
+    return _plan(text, claude.HOOKS.plan_uninstall)
 
 
 def _plan(text: str, plan) -> str:
@@ -103,7 +104,11 @@ def test_each_event_gets_one_hook_and_the_rest_means_what_it_meant(name: str) ->
     for event in claude.EVENTS:
         ours = [g for g in hooks_of(after)[event] if "hook claude" in json.dumps(g)]
         assert ours == [
-            {"hooks": [{"type": "command", "command": claude.command(FORKPOINT, event), "timeout": claude.TIMEOUT}]}
+            {
+                "hooks": [
+                    {"type": "command", "command": claude.HOOKS.command(FORKPOINT, event), "timeout": claude.TIMEOUT}
+                ]
+            }
         ]
     assert without_ours(after) == without_ours(text)
 
@@ -123,8 +128,8 @@ def test_a_new_place_of_forkpoint_replaces_the_old_lines(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_lines_shown_are_a_diff_that_patch_accepts(name: str, tmp_path: Path) -> None:
-    for plan in (lambda f: claude.plan_install(f, FORKPOINT), claude.plan_uninstall):
-        text = FILES[name] if plan is not claude.plan_uninstall else installed(FILES[name])
+    for plan in (lambda f: claude.HOOKS.plan_install(f, FORKPOINT), claude.HOOKS.plan_uninstall):
+        text = FILES[name] if plan != claude.HOOKS.plan_uninstall else installed(FILES[name])
         file = tmp_path / "settings.json"
         file.write_bytes(text.encode())
         change = plan(str(file))
@@ -353,7 +358,7 @@ def test_what_the_agent_wrote_meanwhile_is_not_overwritten(project: Path, home: 
     file = Path(claude.settings_file(everywhere=True, root=project, env=home))
     file.parent.mkdir(parents=True)
     file.write_text("{}")
-    change = claude.plan_install(str(file), FORKPOINT)
+    change = claude.HOOKS.plan_install(str(file), FORKPOINT)
     file.write_text('{"theme": "light"}')
     with pytest.raises(Refused):
         rewrite.carry_out(change, tmp_path / "backups")
@@ -364,11 +369,11 @@ def test_what_the_agent_wrote_meanwhile_is_not_overwritten(project: Path, home: 
 def test_what_is_installed_can_be_asked(project: Path, home: dict[str, str]) -> None:
     assert claude.installed(project, home) == ()
     file = install(project, home, everywhere=False).file
-    assert claude.installed(project, home) == (claude.Installed(file, FORKPOINT, ()),)
+    assert claude.installed(project, home) == (Installed(file, FORKPOINT, ()),)
     data = json.loads(Path(file).read_text())
     del data["hooks"]["Stop"]
     Path(file).write_text(json.dumps({**data, "disableAllHooks": True}))
-    assert claude.installed(project, home) == (claude.Installed(file, FORKPOINT, ("Stop",), disabled=True),)
+    assert claude.installed(project, home) == (Installed(file, FORKPOINT, ("Stop",), off="disableAllHooks"),)
 
 
 def test_why_hooks_tell_nothing_is_said_in_words(project: Path, home: dict[str, str], tmp_path: Path) -> None:
@@ -399,7 +404,9 @@ SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "busybox") if shutil.
 
 def run_line(executable: str, event: str, shell: str = "sh") -> subprocess.CompletedProcess[str]:
     words = ["busybox", "sh"] if shell == "busybox" else [shell]
-    return subprocess.run([*words, "-c", claude.command(executable, event)], input="", capture_output=True, text=True)
+    return subprocess.run(
+        [*words, "-c", claude.HOOKS.command(executable, event)], input="", capture_output=True, text=True
+    )
 
 
 def program(folder: Path, body: str, name: str = "forkpoint") -> str:
@@ -450,7 +457,7 @@ def test_the_path_may_hold_anything(folder: str, tmp_path: Path) -> None:
         tmp_path / folder, f'#!/bin/sh\necho "$@" > {shlex.quote(str(seen))}; cat >> {shlex.quote(str(seen))}\n'
     )
     for event in ("Stop", "SessionStart"):
-        line = json.loads(json.dumps(claude.command(executable, event)))
+        line = json.loads(json.dumps(claude.HOOKS.command(executable, event)))
         subprocess.run(["sh", "-c", line], input="payload", text=True, check=True)
         assert seen.read_text() == "hook claude\npayload"
         seen.unlink()

@@ -1,0 +1,141 @@
+"""One file of ours in an agent's folder: an extension or plugin that tells forkpoint what the agent does.
+
+Its first line is a mark: whose it is, which program it calls, and a hash of all that follows. So a file of any version
+of ours is known to be whole, and one that a person changed is never overwritten or taken away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import ForkpointError
+from ...executable import check_callable
+from ...rewrite import Change, carry_out, read, whole
+from .commandhooks import SettingsFile
+
+_MARK = re.compile(rb"// forkpoint ([a-z]+) ([0-9a-f]{64}) (\".*\"): made by forkpoint install\b[^\n]*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A file of ours."""
+
+    file: str
+    executable: str
+    """The absolute path that it calls."""
+    changed: bool = False
+    """Whether somebody changed it since."""
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """Our file for one agent; an agent's module `settings` takes its functions from here."""
+
+    agent: str
+    title: str
+    word: str
+    """What people call such a file: "extension", "plugin"."""
+    file: SettingsFile
+    body: Callable[[str], str]
+    """The program text (JavaScript or TypeScript, "//" begins a comment) that calls this executable."""
+
+    def text(self, executable: str) -> bytes:
+        """The whole file."""
+        check_callable(executable)
+        body = self.body(executable).encode()
+        digest = hashlib.sha256(body).hexdigest()
+        said = f"made by forkpoint install, taken away by forkpoint uninstall {self.agent}"
+        return f"// forkpoint {self.agent} {digest} {json.dumps(executable)}: {said}\n".encode() + body
+
+    def install(
+        self,
+        *,
+        everywhere: bool,
+        root: str | os.PathLike[str],
+        executable: str,
+        backups: str | os.PathLike[str],
+        dry_run: bool = False,
+        env: Mapping[str, str] = os.environ,
+    ) -> Change:
+        """Writes our file; does nothing when it is there.
+
+        backups is the folder of the store that an older version of it is kept in. Raises ForkpointError when another
+        file stands in its place, or when it cannot be written; then nothing was changed.
+        """
+        file = self.file(everywhere=everywhere, root=root, env=env)
+        before = read(file)
+        if before is not None:
+            self._refuse_strange(file, before)
+        change = whole(file, before, self.text(executable))
+        return change if dry_run or not change.changes else carry_out(change, Path(backups))
+
+    def uninstall(
+        self,
+        *,
+        everywhere: bool,
+        root: str | os.PathLike[str],
+        backups: str | os.PathLike[str],
+        dry_run: bool = False,
+        env: Mapping[str, str] = os.environ,
+    ) -> Change:
+        """Takes our file away; one that is not ours stays. Raises ForkpointError for one that was changed since."""
+        file = self.file(everywhere=everywhere, root=root, env=env)
+        before = read(file)
+        ours = self._ours(file, before)
+        if before is None or ours is None:
+            return Change(file, before, before, ())
+        self._refuse_strange(file, before)
+        change = whole(file, before, None)
+        return change if dry_run else carry_out(change, Path(backups))
+
+    def installed(self, root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> tuple[Installed, ...]:
+        """Our files for the person and for the project; one that cannot be read counts as none."""
+        found: list[Installed] = []
+        for everywhere in (True, False):
+            file = self.file(everywhere=everywhere, root=root, env=env)
+            try:
+                ours = self._ours(file, Path(file).read_bytes())
+            except OSError:
+                continue
+            if ours is not None:
+                found.append(ours)
+        return tuple(found)
+
+    def hooks_problem(self, root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> str:
+        """Why the agent does not tell us what it does in a root, in words; "" when it does."""
+        found = self.installed(root, env)
+        if not found:
+            return "not installed"
+        problems = [self._problem_of(one) for one in found]
+        return "" if "" in problems else problems[0]
+
+    def _problem_of(self, found: Installed) -> str:
+        if not os.access(found.executable, os.X_OK):
+            return f"installed, but its program is gone ({found.executable})"
+        return f"changed by hand ({found.file})" if found.changed else ""
+
+    def _refuse_strange(self, file: str, data: bytes) -> None:
+        ours = self._ours(file, data)
+        if ours is None:
+            what = f"this file is in the place of forkpoint's {self.word} for {self.title}, and it is not ours"
+            raise ForkpointError(what, path=file, todo="it was left as it is; move it away first")
+        if ours.changed:
+            what = f"this {self.word} of forkpoint's for {self.title} was changed by hand"
+            raise ForkpointError(what, path=file, todo="it was left as it is; move it away first")
+
+    def _ours(self, file: str, data: bytes | None) -> Installed | None:
+        found = _MARK.match(data) if data is not None else None
+        if data is None or found is None or found.group(1) != self.agent.encode():
+            return None
+        try:
+            executable: object = json.loads(found.group(3))
+        except ValueError:
+            executable = ""
+        changed = hashlib.sha256(data[found.end() :]).hexdigest().encode() != found.group(2)
+        return Installed(file, executable if isinstance(executable, str) else "", changed or not executable)
