@@ -16,16 +16,17 @@ from typing import Any, BinaryIO, cast
 
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
+from ..forms.contents import blob, inside, patched
+from ..forms.regular import on_disk
 from .faces import EDIT_TOOLS
 from .filenames import session_of, sub_agent_of
-from .places import AGENT, backups, on_disk
+from .places import AGENT, backups
 from .records import lines, nanoseconds, parse
 
 _HISTORY = b'{"type":"file-history-'
 _BACKUP = re.compile(r"[0-9a-f]{16}@v\d+")
 _FORKED = re.compile(rb'"forkedFrom":\{"sessionId":"([0-9a-fA-F-]{36})"')
 _LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
-_NEWLINE_LESS = "\\ No newline at end of file"
 
 Json = dict[str, Any]
 
@@ -220,7 +221,7 @@ def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | 
         found = touch(path, entry)
         content = written(told)
         if found is not None and content is not None:
-            left.setdefault(found, set()).add(_blob(content))
+            left.setdefault(found, set()).add(blob(content))
     return Evidence(
         {path: frozenset(contents) for path, contents in left.items()},
         {path: tuple(sorted(steps)) for path, steps in touched.items()},
@@ -260,55 +261,6 @@ def _texts(edits: Sequence[Json]) -> list[str]:
 def _spaced(text: str) -> str:
     """How Claude makes patches: with two blanks for every leading tab."""
     return _LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
-
-
-def patched(original: str, hunks: Sequence[object]) -> str | None:
-    """Applies structured hunks, each line checked; None when one does not fit or there is none."""
-    if not hunks:
-        return None
-    before = original.split("\n")
-    after: list[str] = []
-    at = 0
-    bare_end = False
-    for hunk in map(_dict, hunks):
-        start, texts = hunk.get("oldStart"), _list(hunk.get("lines"))
-        if not isinstance(start, int):
-            return None
-        start -= 1 if hunk.get("oldLines") != 0 else 0
-        if start < at or start > len(before):
-            return None
-        after += before[at:start]
-        at = start
-        last = ""
-        for text in texts:
-            if not isinstance(text, str) or not text:
-                return None
-            if text == _NEWLINE_LESS:
-                bare_end = bare_end or last in "+ "
-                continue
-            last, line = text[0], text[1:]
-            if last in " -":
-                if at >= len(before) or before[at] != line:
-                    return None
-                at += 1
-            if last in " +":
-                after.append(line)
-            elif last != "-":
-                return None
-    after += before[at:]
-    if bare_end and after and after[-1] == "":
-        after.pop()
-    if not bare_end and _adds_end(original, hunks):
-        after.append("")
-    return "\n".join(after)
-
-
-def _adds_end(original: str, hunks: Sequence[object]) -> bool:
-    """Whether the patch ends a last line that had no line feed, or writes lines where there were none."""
-    texts = [text for text in _list(_dict(hunks[-1]).get("lines")) if isinstance(text, str)]
-    if _NEWLINE_LESS not in texts:
-        return original == ""
-    return texts[texts.index(_NEWLINE_LESS) - 1].startswith("-")
 
 
 def _replaced(original: str, edits: Sequence[Json]) -> list[str]:
@@ -363,21 +315,6 @@ def _at(file: BinaryIO, entry: Entry) -> Json:
     assert entry.span is not None
     file.seek(entry.span.offset)
     return parse(file.read(entry.span.length))
-
-
-def inside(path: str, root: str) -> bytes | None:
-    """A path relative to a real root, its parent folder taken as it really is; None outside of it."""
-    folder, name = os.path.split(os.path.normpath(path))
-    real = os.path.join(os.path.realpath(folder), name)
-    if not name or not real.startswith(root.rstrip(os.sep) + os.sep):
-        return None
-    return os.fsencode(os.path.relpath(real, root))
-
-
-def _blob(content: str) -> str:
-    """The content's id as a git blob."""
-    data = content.encode("utf-8", "surrogatepass")
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _dict(value: object) -> Json:
