@@ -1,13 +1,15 @@
 """What the engine tells its callers: entries, sessions, branches, inventories, operations.
 
 Times are integers: nanoseconds since the epoch, UTC. Paths are bytes, relative to their root, with "/" between parts.
-The words are those of design.md section 2.
+The words are those of design.md section 2. What there are very many of is made by msgspec: ten times as quickly.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["prompt", "reply", "tool_call", "tool_result", "summary", "notice"]
 Reason = Literal["prompt", "tool", "start", "stop", "end", "manual", "guard", "import"]
@@ -17,8 +19,7 @@ Scope = Literal["files", "conversation", "both"]
 OnConflict = Literal["keep", "checkpoint", "merge"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True, gc=False):
     """Where the agent's own record of an entry stands."""
 
     file: str
@@ -29,8 +30,7 @@ class Span:
     """Bytes of the line, without its line feed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True, gc=False):
     """One record of a conversation."""
 
     id: str

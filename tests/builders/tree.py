@@ -18,6 +18,7 @@ from forkpoint.store.model import (
     SessionTree,
     Side,
 )
+from msgspec import structs
 
 MINUTE = 60_000_000_000
 START = 1_796_000_000_000_000_000 // MINUTE * MINUTE
@@ -51,7 +52,7 @@ class Conversation:
         made_id = f"e{len(self.entries) + 1:04}"
         parent = more.pop("parent", self.tip)
         made = Entry(made_id, parent, kind, self.clock, text, self.session, turn=self.turn)  # type: ignore[arg-type]
-        made = replace(made, **more)  # type: ignore[arg-type]
+        made = structs.replace(made, **more)  # type: ignore[arg-type]
         self.entries.append(made)
         self.branch_of[made_id] = self.branch
         if not made.under:

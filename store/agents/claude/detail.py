@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, cast
 
 from ...model import Block, Entry
 from ...text import clean, without_colour
+from ..forms.regular import open_regular as open_on_disk
 from .faces import AGENT_TOOLS, EDIT_TOOLS, faces, inner, slash
-from .places import open_file as open_on_disk
 from .records import Unreadable, parse, records
 
 OpenFile = Callable[[str], BinaryIO]

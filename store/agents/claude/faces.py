@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
-from msgspec import Raw, Struct, UnsetType
+from msgspec import Raw, Struct, UnsetType, structs
 
 from ...model import Kind
 from ...text import clean, first_line, without_colour
@@ -60,7 +60,7 @@ _HIDDEN_TAGS = frozenset({"system-reminder", "local-command-caveat"})
 _LIMIT = 300
 
 
-class Face(NamedTuple):
+class Face(Struct, frozen=True, gc=False):
     """One entry to be, without its place."""
 
     kind: Kind
@@ -236,7 +236,7 @@ def _typed(parts: list[Part], line: Line) -> Face | None:
             break
     if face is None or not others:
         return face
-    return face._replace(text=f"{face.text} {clean(' '.join(others))}"[:_LIMIT])
+    return structs.replace(face, text=f"{face.text} {clean(' '.join(others))}"[:_LIMIT])
 
 
 def _result(part: Part) -> Face:
@@ -351,7 +351,7 @@ def _queued(prompt: Raw | UnsetType) -> Face | None:
     if not isinstance(found, str):
         return None
     face = user_text(found)
-    return face._replace(flavour="queued") if face is not None and face.kind == "prompt" else face
+    return structs.replace(face, flavour="queued") if face is not None and face.kind == "prompt" else face
 
 
 def _said(raw: Raw | UnsetType) -> str:

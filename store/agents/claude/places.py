@@ -11,15 +11,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
 from ...model import SessionInfo
 from ...text import first_line
 from ..base import Source
+from ..forms.regular import on_disk, open_regular
 from .faces import faces
 from .filenames import META, session_of, sub_agent_of
 from .home import config_home
@@ -126,16 +126,6 @@ def sources(info: SessionInfo) -> list[Source]:
     return [on_disk(file) for file in dict.fromkeys(found)]
 
 
-def on_disk(file: str) -> Source:
-    """A file as a source."""
-    return Source(file, partial(open_file, file))
-
-
-def open_file(file: str) -> BinaryIO:
-    """Opens a file of the agent for reading."""
-    return open(file, "rb")
-
-
 def is_under(path: str, root: str) -> bool:
     """Whether a path is a folder or lies under it; both are taken as they are written."""
     return bool(path) and (path == root or path.startswith(root.rstrip(os.sep) + os.sep))
@@ -165,7 +155,7 @@ class _Seen:
 def _look(file: str) -> _Seen | None:
     """The first and the last 64 KiB of a file; None for one that says nothing of a conversation."""
     try:
-        with open_file(file) as opened:
+        with open_regular(file) as opened:
             status = os.fstat(opened.fileno())
             seen = _Seen(file, session_of(file), status.st_size, status.st_mtime_ns)
             head = opened.read(WINDOW)
@@ -311,7 +301,7 @@ def _is_agent_file(name: str) -> bool:
 def _session_inside(file: str) -> str:
     """The session that a sub-agent's file beside the sessions belongs to."""
     try:
-        with open_file(file) as opened:
+        with open_regular(file) as opened:
             for _, _, record in records(BytesIO(opened.read(WINDOW))):
                 if not isinstance(record, Unreadable) and record.session:
                     return record.session

@@ -10,30 +10,49 @@ import gc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ..base import Source
-from .faces import Face
-from .gathering import GOOD_LEAF, SPOKEN, Gathered, entry_id
+from ..forms.growing import Followed, Growing
+from .gathering import Gathered, entry_id
+from .notes import GOOD_LEAF, SPOKEN, Notes
 from .tree import DETACHED, HIDDEN, PROMPT, ROOT, Arranged, break_cycles
 
 
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    """All of a session that its sources hold; the main files in the order of their age. Raises OSError only."""
-    paused = gc.isenabled()
-    # A hundred thousand small objects are made and none is garbage: the collector would only walk them again.
-    gc.disable()
-    try:
-        return _read(info, sources)
-    finally:
-        if paused:
-            gc.enable()
+    """All of a session that its sources hold; the main files in the order of their age."""
+    return Following().read(info, sources)
 
 
-def _read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
+class Following:
+    """Reads a session again and again, of its files only what is new."""
+
+    def __init__(self) -> None:
+        self._cwd = ""
+        self._files = Growing(self._fresh, Notes.read_on)
+
+    def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
+        """All of a session that its sources hold now."""
+        if info.cwd != self._cwd:
+            # Paths are shown relative to it, so everything is read again where the session was moved.
+            self._cwd = info.cwd
+            self._files = Growing(self._fresh, Notes.read_on)
+        paused = gc.isenabled()
+        # A hundred thousand small objects are made and none is garbage: the collector would only walk them again.
+        gc.disable()
+        try:
+            return _joined(info, self._files.read(sources))
+        finally:
+            if paused:
+                gc.enable()
+
+    def _fresh(self, name: str) -> Notes:
+        return Notes(name, self._cwd)
+
+
+def _joined(info: SessionInfo, files: Sequence[Followed[Notes]]) -> Conversation:
     found = Gathered(info)
-    found.read(sources)
+    found.add(files)
     _join_parents(found)
     arranged = Arranged(found.nodes)
     joined = _Joined(found, arranged)
@@ -94,7 +113,7 @@ class _Joined:
             turn, prompts[index] = turns[index], prompt
             span = Span(self.found.files[node.file], node.offset, node.length)
             session = self.found.sessions[node.file]
-            for number, face in enumerate(cast("tuple[Face, ...]", node.faces)):
+            for number, face in enumerate(node.faces):
                 uid = entry_id(node.uuid, number)
                 made.append(
                     Entry(

@@ -7,10 +7,9 @@ from typing import Any, BinaryIO
 
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from ..forms.jsonl import CHUNK, Records, Unreadable, beginning, from_raw, lines, nanoseconds, parse
+from ..forms.jsonl import Reached, Records, Unreadable, beginning, from_raw, lines, nanoseconds, parse
 
 __all__ = [
-    "CHUNK",
     "WIRE_LOG",
     "Line",
     "Message",
@@ -96,6 +95,6 @@ class Line(Struct, gc=False):
 _records = Records(Line, _STARTS, WIRE_LOG)
 
 
-def records(file: BinaryIO) -> Iterator[tuple[int, int, Line | Unreadable]]:
+def records(file: BinaryIO, reached: Reached | None = None) -> Iterator[tuple[int, int, Line | Unreadable]]:
     """Offset, length and record of every line that is not of the wire log; the length is without the line feed."""
-    return _records.read(file)
+    return _records.read(file, reached)

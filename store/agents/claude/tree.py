@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import pairwise
 
+from msgspec import Struct
+
 from ..forms.links import DETACHED, HIDDEN, ROOT, break_cycles, skip_hidden
+from .faces import Face
 
 __all__ = [
     "DETACHED",
@@ -34,53 +37,33 @@ _PROMPTS, _RESULTS, _COMPLETE, _MESSAGE, _MESSAGES = 1, 2, 4, 8, 16
 _HOLDS = (0, _PROMPTS, 0, _RESULTS, 0, _PROMPTS)
 
 
-class Node:
+class Node(Struct, gc=False):
     """A record of a chain."""
 
-    __slots__ = (
-        "answers",
-        "calls",
-        "complete",
-        "dead",
-        "faces",
-        "file",
-        "kind",
-        "length",
-        "mark",
-        "message",
-        "offset",
-        "parent",
-        "prompt",
-        "side",
-        "stub",
-        "time",
-        "uuid",
-    )
-
-    def __init__(self, uuid: str, kind: int, time: int, file: int, offset: int, length: int) -> None:
-        self.uuid = uuid
-        self.kind = kind
-        self.time = time
-        self.file = file
-        self.offset = offset
-        self.length = length
-        self.parent = ROOT
-        self.faces: tuple[object, ...] = ()
-        self.message = ""
-        """Id of the API's message that the record is a part of."""
-        self.calls: tuple[str, ...] = ()
-        self.answers: tuple[str, ...] = ()
-        self.side = ""
-        """The sub-agent that it belongs to; "" for the main conversation."""
-        self.prompt = ""
-        self.complete = False
-        """The answer was finished: what follows elsewhere is no second try of it."""
-        self.mark = False
-        """A user or assistant record that the agent could go on from."""
-        self.stub = False
-        """An answer that was given up for another one."""
-        self.dead = ROOT
-        """The node that this one is a copy of; ROOT when it is none."""
+    uuid: str
+    kind: int
+    time: int
+    file: int
+    offset: int
+    length: int
+    faces: tuple[Face, ...]
+    """What it shows."""
+    shown: tuple[Face, ...]
+    """What its own record shows: a summary takes over what the boundary before it did."""
+    message: str = ""
+    """Id of the API's message that the record is a part of."""
+    calls: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    prompt: str = ""
+    complete: bool = False
+    """The answer was finished: what follows elsewhere is no second try of it."""
+    parent: int = ROOT
+    side: str = ""
+    """The sub-agent that it belongs to; "" for the main conversation."""
+    stub: bool = False
+    """An answer that was given up for another one."""
+    dead: int = ROOT
+    """The node that this one is a copy of; ROOT when it is none."""
 
 
 class Arranged:

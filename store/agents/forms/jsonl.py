@@ -18,14 +18,18 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType
 from msgspec.inspect import ListType, StructType, UnionType, type_info
 
-CHUNK = 4 << 20
-"""Bytes that are read at a time."""
+BUFFER = 256 << 10
+"""Bytes that a file of lines is read ahead."""
+LONGEST = 64 << 20
+"""Bytes of the longest line that is read: a longer one is told and passed over, so that no file can take all memory."""
+TOO_LONG = f"the line is longer than {LONGEST >> 20} MB"
 
 _FAILURES = (msgspec.DecodeError, RecursionError)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD_BYTES = 2048
 _QUOTE = ord('"')
+_FEED = ord("\n")
 
 T = TypeVar("T", bound=Struct)
 
@@ -39,6 +43,14 @@ class Unreadable:
     """Of the line, from 1."""
     last: bool = False
     """It has no line feed: perhaps it is still being written."""
+
+
+@dataclass(slots=True)
+class Reached:
+    """How far a file was read: up to its last line feed. What stands behind it may still be being written."""
+
+    offset: int = 0
+    lines: int = 0
 
 
 _any = msgspec.json.Decoder().decode
@@ -58,18 +70,27 @@ class Records(Generic[T]):
         self._skipped = skipped
         self._decode = msgspec.json.Decoder(schema).decode
 
-    def read(self, file: BinaryIO) -> Iterator[tuple[int, int, T | Unreadable]]:
-        """Offset, length and record of every line that is not skipped; the length is without the line feed."""
+    def read(self, file: BinaryIO, reached: Reached | None = None) -> Iterator[tuple[int, int, T | Unreadable]]:
+        """Offset, length and record of every line that is not skipped; the length is without the line feed.
+
+        Goes on from where `reached` is, and moves it before a line is given: one that begins behind it has no end yet.
+        """
         decode, skipped = self._decode, self._skipped
-        number = 0
-        for offset, data, ended in lines(file):
+        reached = Reached() if reached is None else reached
+        number = reached.lines
+        for offset, data, length, ended in _lines(file, reached.offset):
             number += 1
+            if ended:
+                reached.offset, reached.lines = offset + length, number
+            if data is None:
+                yield offset, length - ended, Unreadable(TOO_LONG, number, not ended)
+                continue
             if skipped and data.startswith(skipped):
                 continue
             try:
-                yield offset, len(data), decode(data)
+                yield offset, length - ended, decode(data)
             except _FAILURES:
-                yield from self._recover(offset, data, number, ended)
+                yield from self._recover(offset, data[:-1] if ended else data, number, ended)
 
     def _recover(self, offset: int, data: bytes, number: int, ended: bool) -> Iterator[tuple[int, int, T | Unreadable]]:
         """What can be saved of a line that is not one record as expected."""
@@ -132,23 +153,28 @@ class Records(Generic[T]):
 
 
 def lines(file: BinaryIO) -> Iterator[tuple[int, bytes, bool]]:
-    """Offset and bytes of every line, split on LF only, and whether it has its line feed."""
-    offset = 0
-    rest: list[bytes] = []
-    while chunk := file.read(CHUNK):
-        parts = chunk.split(b"\n")
-        if len(parts) == 1:
-            rest.append(chunk)
-            continue
-        if rest:
-            parts[0] = b"".join((*rest, parts[0]))
-        tail = parts.pop()
-        rest = [tail] if tail else []
-        for part in parts:
-            yield offset, part, True
-            offset += len(part) + 1
-    if rest:
-        yield offset, b"".join(rest), False
+    """Offset and bytes of every line that is not too long, split on LF only, and whether it has its line feed."""
+    for offset, data, _, ended in _lines(file, 0):
+        if data is not None:
+            yield offset, data[:-1] if ended else data, ended
+
+
+def _lines(file: BinaryIO, start: int) -> Iterator[tuple[int, bytes | None, int, bool]]:
+    """Offset, bytes, length and whether there is a line feed, which counts; no bytes of a line that is too long."""
+    readline, offset = file.readline, start
+    if start:
+        file.seek(start)
+    while data := readline(LONGEST):
+        length = len(data)
+        ended = data[-1] == _FEED
+        if ended or length < LONGEST:
+            yield offset, data, length, ended
+        else:
+            while not ended and (data := readline(BUFFER)):
+                length += len(data)
+                ended = data[-1] == _FEED
+            yield offset, None, length, ended
+        offset += length
 
 
 def parse(data: bytes) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import json
 from io import BytesIO
 
 import pytest
-from forkpoint.store.agents.claude.records import CHUNK, Line, Unreadable, beginning, lines, nanoseconds, parse, records
+from forkpoint.store.agents.claude.records import Line, Unreadable, beginning, lines, nanoseconds, parse, records
+from forkpoint.store.agents.forms.jsonl import BUFFER
 from msgspec import Raw
 
 
@@ -82,7 +83,7 @@ def test_fields_of_another_type_do_not_hide_the_others() -> None:
 
 
 def test_a_line_longer_than_many_chunks_is_one_line() -> None:
-    long = b"x" * (2 * CHUNK + 17)
+    long = b"x" * (2 * BUFFER + 17)
     assert [(offset, len(line)) for offset, line, _ in lines(BytesIO(b"a\n" + long + b"\nb"))] == [
         (0, 1),
         (2, len(long)),
