@@ -1,0 +1,142 @@
+"""Codex CLI's hook payloads: what they tell, and what is to be recorded at each (formats 2.7, seen in 0.171.0).
+
+Every field may be missing in some version, so everything is read with a default. Hooks fire before the transcript is
+written; hence checkpoints are bound to (session, turn id or call id), and the entry is found when it is read.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ... import lightjson as json
+from ...hook import HookEvent, Step
+from ...light import Mapping, cast
+from ...text import first_line
+from .patchtext import BEGIN, named
+
+NAME = "codex"
+
+READ_ONLY = frozenset(
+    {
+        # the agent's own lists, goals and questions
+        "update_plan",
+        "get_goal",
+        "create_goal",
+        "update_goal",
+        "request_user_input",
+        "tool_search",
+        "web_search",
+        "view_image",
+        "read_mcp_resource",
+        "list_mcp_resources",
+        "list_mcp_resource_templates",
+    }
+)
+"""Tools that write no file of the workspace: they cost no walk, and do not count as open calls."""
+_SUB_AGENTS = (
+    "spawn_agent",
+    "wait_agent",
+    "close_agent",
+    "resume_agent",
+    "send_input",
+    "send_message",
+    "followup_task",
+    "interrupt_agent",
+    "list_agents",
+)
+"""How the names of tools end that lead sub-agents; a namespace stands before. What those write, their own calls write.
+"""
+_TAIL = 1 << 20
+"""Bytes of a transcript's end in which an open call's result is looked for."""
+
+
+def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
+    """Reads what Codex CLI gave on standard input; anything that is no JSON object is an event without a name."""
+    data = _payload(payload)
+    command = _text(_table(data, "tool_input"), "command")
+    name, tool, cwd = _text(data, "hook_event_name"), _text(data, "tool_name"), _text(data, "cwd")
+    return HookEvent(
+        agent=NAME,
+        name=name,
+        session=_text(data, "session_id"),
+        transcript=_text(data, "agent_transcript_path") or _text(data, "transcript_path"),
+        cwd=cwd,
+        prompt=_text(data, "turn_id"),
+        call=_text(data, "tool_use_id"),
+        tool=tool,
+        subagent=_text(data, "agent_id"),
+        source=_text(data, "source") or _text(data, "reason"),
+        text=_moment(name, tool, command, data),
+        named=tuple(os.path.normpath(os.path.join(cwd, path)) for path in named(command)) if BEGIN in command else (),
+    )
+
+
+def step(event: HookEvent) -> Step:
+    """What is to be recorded at this event."""
+    if event.name in ("PreToolUse", "PostToolUse"):
+        if event.tool in READ_ONLY or event.tool.endswith(_SUB_AGENTS):
+            return Step()
+        if event.name == "PreToolUse":
+            return Step("drift", "tool", "before", call="opens")
+        return Step("drift", "tool", "after", call="ends")
+    if event.name == "UserPromptSubmit" and event.subagent:
+        # A sub-agent's task is no prompt of the person.
+        return Step()
+    return _STEPS.get(event.name, Step())
+
+
+def has_ended(transcript: str, call: str) -> bool:
+    """Whether the transcript tells how a tool call ended: no hook fires for one that failed or was cancelled."""
+    try:
+        with open(transcript, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            tail = file.read()
+    except OSError:
+        return False
+    mark = f'"call_id":"{call}"'.encode()
+    at = tail.find(mark)
+    while at >= 0:
+        start = tail.rfind(b"\n", 0, at) + 1
+        if b'_output"' in tail[start:at]:
+            return True
+        at = tail.find(mark, at + 1)
+    return False
+
+
+_STEPS = {
+    "SessionStart": Step("drift", "start", "after", tells=True),
+    "UserPromptSubmit": Step("always", "prompt", "before", over="turn", tells=True),
+    "SubagentStop": Step("drift", "stop", "after", over="subagent"),
+    "Stop": Step("drift", "stop", "after", over="turn"),
+    "Interrupt": Step("drift", "stop", "after", over="turn"),
+    "SessionEnd": Step("drift", "end", "after", over="session"),
+}
+
+
+def _moment(name: str, tool: str, command: str, data: Mapping[str, object]) -> str:
+    """A line that names the moment while its entry cannot be read."""
+    if name == "UserPromptSubmit":
+        return first_line(_text(data, "prompt"))
+    if not tool:
+        return ""
+    paths = named(command)
+    return first_line(f"{tool} {', '.join(paths) if paths else command.lstrip()}".rstrip())
+
+
+def _payload(payload: bytes) -> Mapping[str, object]:
+    try:
+        data: object = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("Mapping[str, object]", data) if isinstance(data, dict) else {}
+
+
+def _table(data: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = data.get(key)
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _text(data: Mapping[str, object], key: str) -> str:
+    value = data.get(key)
+    # A lone surrogate cannot be written to any file or shown: escape sequences may bring one.
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

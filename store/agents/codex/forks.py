@@ -1,0 +1,503 @@
+"""Writes forks of Codex CLI's sessions: a new file with all records up to the cut (seen in 0.171.0).
+
+Codex's own fork is a file that points into its base (`history_base`) and holds no history; when the base is deleted,
+`codex resume` refuses it ("missing source rollout"). So ours is a copy: it goes on whatever becomes of the session that
+it was cut from. Ids of the session become new ones in every line, `forked_from_id` says where it comes from, ordinals
+are counted anew, since a file that goes on from others is made one with them. A cut inside of calls that run side by
+side moves to their end: a call without result would be answered by an invented one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from ...durable import beside, give_name, sync_folder, write_all
+from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...model import Conversation, Entry
+from ...text import first_line
+from ..base import Fork, Source
+from ..forms.jsonl import Unreadable, parse
+from ..forms.regular import on_disk
+from .detail import whole_text
+from .faces import face
+from .filenames import rollout
+from .places import day_of, sources_of
+from .records import EVENT, ITEM, META, Line, Payload, body_of, kind_of, records
+
+Json = dict[str, Any]
+
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_ENDS = frozenset({"task_complete", "turn_complete", "turn_aborted"})
+_BEGINS = frozenset({"task_started", "turn_started"})
+_FOLLOWING = frozenset(
+    {"token_count", "user_message", "patch_apply_end", "exec_command_end", "mcp_tool_call_end", "web_search_end"}
+)
+"""Events that say again what the item before them said."""
+_FOLLOWING_ITEMS = frozenset({"UserMessage", "CommandExecution", "FileChange", "McpToolCall", "CollabAgentToolCall"})
+
+
+@dataclass(slots=True)
+class Record:
+    """One line of the history that a fork is cut from."""
+
+    source: Source
+    offset: int
+    length: int
+    kind: str
+    type: str
+    item: str = ""
+    turn: str = ""
+    call: str = ""
+    """The call that it makes."""
+    answer: str = ""
+    """The call that it answers."""
+    shows: str = ""
+    """The kind of its entry; "" when it has none."""
+
+
+@dataclass
+class History:
+    """All records that an agent would go on from, those of the files before included."""
+
+    records: list[Record] = field(default_factory=list[Record])
+    legacy: bool = True
+    """Its records have no ordinals."""
+
+    def place(self, file: str, offset: int) -> int:
+        """Where a record stands; -1 when it is not there."""
+        for index, record in enumerate(self.records):
+            if record.offset == offset and record.source.name == file:
+                return index
+        return -1
+
+
+def plan_fork(
+    conversation: Conversation,
+    entry: str,
+    *,
+    title: str,
+    before: bool | None = None,
+    session: str | None = None,
+    cwd: str | None = None,
+    sources: Sequence[Source] | None = None,
+) -> Fork:
+    """A fork that ends with an entry, or just before it (`before`, by default for prompts).
+
+    cwd: the folder in which it will be resumed, when that is not the one the session was started in. Raises UnknownId,
+    Refused (inside of a sub-agent), ForkpointError (no record).
+    """
+    point = _point(conversation, entry)
+    leave_out = before if before is not None else point.kind == "prompt"
+    assert point.span is not None
+    given = list(sources) if sources is not None else sources_of(conversation.info)
+    history = read_history(point.span.file, given)
+    at = history.place(point.span.file, point.span.offset)
+    if at < 0:
+        raise ForkpointError("the record of this row is not in its file any more", todo="choose another row")
+    text = whole_text(_parsed(history.records[at])) if leave_out and point.kind == "prompt" else ""
+    end, note = _cut_before(history, at) if leave_out else _cut_after(history, at)
+    kept = history.records[:end]
+    new = session or new_id()
+    move = _Move(_thread(point.span.file), new, conversation.info.cwd, cwd or conversation.info.cwd)
+    data = _written(history, kept, move, title)
+    last = _last(conversation, kept)
+    return Fork(
+        session=new,
+        file=_file(new),
+        data=data,
+        digest=hashlib.sha256(data).hexdigest(),
+        source=point.span.file,
+        last=last,
+        entries=sum(1 for record in kept if record.shows),
+        prompt_text=text,
+        note=note,
+        title=title,
+        mtime=_before(point.span.file, point.time),
+    )
+
+
+def write_fork(fork: Fork) -> None:
+    """Writes a planned fork; never over anything. Raises ForkpointError, StoreUnwritable."""
+    folder = os.path.dirname(fork.file)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with beside(folder) as (temporary, descriptor):
+            os.fchmod(descriptor, 0o600)
+            write_all(descriptor, fork.data)
+            os.utime(descriptor, ns=(fork.mtime, fork.mtime))
+            os.fsync(descriptor)
+            give_name(temporary, fork.file)
+        sync_folder(folder)
+    except FileExistsError:
+        raise ForkpointError("a session with this id is already there", path=fork.file, todo="try again") from None
+    except OSError as error:
+        raise StoreUnwritable(
+            f"the fork cannot be written ({error.strerror})", path=fork.file, todo="free space, or check permissions"
+        ) from None
+
+
+def untouched(fork_file: str, digest: str) -> bool:
+    """Whether a fork's file is still byte for byte what we wrote."""
+    try:
+        with open(fork_file, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == digest
+    except OSError:
+        return False
+
+
+def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
+    """The command that goes on with a session. A fork before the first prompt is a file too: its id is known."""
+    return ("codex", "resume", session), cwd
+
+
+def new_id() -> str:
+    """A session id as Codex makes them: the time in its first half (UUID version 7)."""
+    data = bytearray((time.time_ns() // 10**6).to_bytes(6, "big") + os.urandom(10))
+    data[6], data[8] = data[6] & 0x0F | 0x70, data[8] & 0x3F | 0x80
+    text = data.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def read_history(file: str, sources: Sequence[Source]) -> History:
+    """The records of a file, before them those of the file that it goes on from up to the cut, and so on."""
+    by_id = {name.id: source for source in sources if (name := rollout(source.file))}
+    history = History()
+    chain: list[tuple[Source, int | None]] = []
+    source = next((item for item in sources if item.name == file), on_disk(file))
+    end: int | None = None
+    seen: set[str] = set()
+    while source.name not in seen:
+        seen.add(source.name)
+        chain.append((source, end))
+        meta = _meta(source)
+        if meta is None or meta.base is None or meta.base.thread not in by_id:
+            break
+        source, end = by_id[meta.base.thread], meta.base.ordinal
+    for number, (item, limit) in enumerate(reversed(chain)):
+        _read_into(history, item, limit, first=number == 0)
+    return history
+
+
+# ---- where to cut
+
+
+def _point(conversation: Conversation, entry: str) -> Entry:
+    """The entry to cut at. Raises UnknownId, Refused."""
+    found = next((item for item in conversation.entries if item.id == entry), None)
+    if found is None or found.span is None:
+        raise UnknownId("there is no such row in this session", todo="forkpoint log")
+    if found.under:
+        raise Refused(
+            "this row is a sub-agent's: its work is a part of one tool call",
+            todo="fork at the call that started it",
+        )
+    return found
+
+
+def _cut_before(history: History, at: int) -> tuple[int, str]:
+    """Where the records end that stand before a row; and what a person should know."""
+    records = history.records
+    if records[at].call or records[at].answer:
+        # Before a call means before all that runs side by side with it.
+        at = _batch(history, at)[0]
+    turn = records[at].turn
+    if records[at].shows == "prompt" and not any(
+        other.shows and other.turn == turn for other in reversed(records[:at]) if turn
+    ):
+        start = _turn_start(records, at)
+        return max(start, 1), ""
+    while at and _leads(records[at - 1], records[at]):
+        at -= 1
+    return max(at, 1), ""
+
+
+def _turn_start(records: list[Record], at: int) -> int:
+    """Where the turn of a first prompt begins: behind all that belongs to what was said before."""
+    for index in range(at - 1, -1, -1):
+        record = records[index]
+        if record.kind == EVENT and record.type in _BEGINS:
+            return index
+        if record.shows or (record.kind == EVENT and record.type in _ENDS):
+            return index + 1
+    return at
+
+
+def _cut_after(history: History, at: int) -> tuple[int, str]:
+    """Where the records end that a row and all that belongs to it need; and what a person should know."""
+    records = history.records
+    note = ""
+    if records[at].call or records[at].answer:
+        first, last = _batch(history, at)
+        if sum(1 for record in records[first : last + 1] if record.call) > 1 and last > at:
+            note = "the cut was moved to the end of the calls that ran in parallel"
+        at = last
+    end = at + 1
+    while end < len(records) and _follows(records[end]):
+        end += 1
+    return end, note
+
+
+def _batch(history: History, at: int) -> tuple[int, int]:
+    """The first and the last record of the calls that run side by side with one; without results only the calls."""
+    records = history.records
+    first = at
+    if records[at].answer:
+        first = next((i for i in range(at, -1, -1) if records[i].call == records[at].answer), at)
+    while True:
+        above = next((i for i in range(first - 1, -1, -1) if _counts(records[i])), -1)
+        if above < 0 or not records[above].call:
+            break
+        first = above
+    open_calls: set[str] = set()
+    last = at
+    for index in range(first, len(records)):
+        record = records[index]
+        if record.call:
+            if index > first and not open_calls:
+                break
+            open_calls.add(record.call)
+        elif record.answer in open_calls:
+            open_calls.discard(record.answer)
+            last = max(last, index)
+            if not open_calls and index >= at:
+                break
+        elif record.shows in ("prompt", "summary") or (record.kind == EVENT and record.type in _ENDS):
+            break
+    return first, last
+
+
+def _counts(record: Record) -> bool:
+    """Whether a record is a part of the conversation: two calls with nothing of it between run side by side."""
+    return bool(record.shows) or bool(record.answer)
+
+
+def _leads(record: Record, shown: Record) -> bool:
+    """Whether a record only announces the one after it."""
+    if record.kind != EVENT or shown.shows not in ("reply",):
+        return False
+    return record.type in ("agent_message", "agent_reasoning") or record.item in ("AgentMessage", "Reasoning", "Plan")
+
+
+def _follows(record: Record) -> bool:
+    """Whether a record only completes what was before it."""
+    if record.kind == "token_usage_record":
+        return True
+    if record.kind != EVENT:
+        return False
+    return record.type in _FOLLOWING or record.type in _ENDS or record.item in _FOLLOWING_ITEMS
+
+
+# ---- reading
+
+
+def _meta(source: Source) -> Payload | None:
+    with _opened(source) as file:
+        for _, _, line in records(file):
+            if not isinstance(line, Unreadable) and kind_of(line) == META:
+                return body_of(line)
+    return None
+
+
+def _read_into(history: History, source: Source, limit: int | None, *, first: bool) -> None:
+    met = False
+    with _opened(source) as file:
+        for offset, length, line in records(file):
+            if isinstance(line, Unreadable):
+                continue
+            if limit is not None and line.ordinal is not None and line.ordinal >= limit:
+                break
+            kind = kind_of(line)
+            history.legacy &= line.ordinal is None
+            if kind == META and not met:
+                met = True
+                if not first:
+                    # Only the first file's own beginning goes along: the others belong to segments.
+                    continue
+            history.records.append(_record(source, offset, length, kind, line))
+
+
+def _record(source: Source, offset: int, length: int, kind: str, line: Line) -> Record:
+    body = body_of(line)
+    shown = face(kind, body, "")
+    made = body.call or "" if kind == ITEM and body.type in _CALLS else ""
+    answered = body.call or "" if kind == ITEM and (body.type or "").endswith("_output") else ""
+    turn = (body.passed.turn if body.passed else None) or body.turn or ""
+    item = (body.item.type or "") if body.item is not None else ""
+    shows = shown.kind if shown else ""
+    return Record(source, offset, length, kind, body.type or "", item, turn, made, answered, shows)
+
+
+def _opened(source: Source) -> Any:
+    try:
+        return source.open()
+    except OSError as error:
+        raise ForkpointError(
+            f"the session's file cannot be read ({error.strerror})", path=source.name, todo="choose another row"
+        ) from None
+
+
+def _parsed(record: Record) -> Json:
+    with _opened(record.source) as file:
+        file.seek(record.offset)
+        return parse(file.read(record.length))
+
+
+# ---- lines of the new file
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What changes from the source to the fork."""
+
+    old: str
+    new: str
+    old_cwd: str
+    new_cwd: str
+
+
+def _written(history: History, kept: Sequence[Record], move: _Move, title: str) -> bytes:
+    """The bytes of the fork."""
+    found: list[bytes] = []
+    opened: dict[str, Any] = {}
+    threads = {thread for record in kept if (thread := _thread(record.source.name))}
+    try:
+        for number, record in enumerate(kept):
+            if record.source.name not in opened:
+                opened[record.source.name] = _opened(record.source)
+            file = opened[record.source.name]
+            file.seek(record.offset)
+            data = file.read(record.length)
+            for thread in threads:
+                data = data.replace(thread.encode(), move.new.encode())
+            if number == 0:
+                found.append(_first(data, move, history))
+            else:
+                found.append(_numbered(_moved(data, record, move), number, history))
+    finally:
+        for file in opened.values():
+            file.close()
+    if name := first_line(title):
+        found.append(_name(name, len(found), move, kept, history))
+    return b"".join(line + b"\n" for line in found)
+
+
+def _first(data: bytes, move: _Move, history: History) -> bytes:
+    """The file's own first line: a session of its own that comes from another one."""
+    record = parse(data)
+    body = record.get("payload")
+    if not isinstance(body, dict):
+        # The oldest form has no payload; Codex reads it only by its own rules.
+        return json.dumps({**record, "id": move.new}).encode()
+    plain = cast("Json", body)
+    plain.update({"id": move.new, "forked_from_id": move.old})
+    if "session_id" in plain:
+        plain["session_id"] = move.new
+    for name in ("history_base", "forked_from_ordinal_exclusive"):
+        plain.pop(name, None)
+    if move.old_cwd != move.new_cwd:
+        _move_folders(plain, move)
+    if not history.legacy:
+        record["ordinal"] = 0
+    return _encoded(record)
+
+
+def _moved(data: bytes, record: Record, move: _Move) -> bytes:
+    """A line with the folder in which the agent stands, where that was moved."""
+    if move.old_cwd == move.new_cwd or not (record.kind == "turn_context" or record.type == "thread_settings_applied"):
+        return data
+    plain = parse(data)
+    body = plain.get("payload")
+    if isinstance(body, dict):
+        _move_folders(cast("Json", body), move)
+        settings = cast("Json", body).get("thread_settings")
+        if isinstance(settings, dict):
+            _move_folders(cast("Json", settings), move)
+    return _encoded(plain)
+
+
+def _move_folders(plain: Json, move: _Move) -> None:
+    """Where the agent stands, and the folders that it may write to."""
+    cwd = plain.get("cwd")
+    if isinstance(cwd, str):
+        plain["cwd"] = _elsewhere(cwd, move)
+    roots = plain.get("runtime_workspace_roots")
+    if isinstance(roots, list):
+        items = cast("list[object]", roots)
+        plain["runtime_workspace_roots"] = [_elsewhere(item, move) if isinstance(item, str) else item for item in items]
+
+
+def _elsewhere(path: str, move: _Move) -> str:
+    if path == move.old_cwd or path.startswith(move.old_cwd.rstrip(os.sep) + os.sep):
+        return move.new_cwd + path[len(move.old_cwd) :]
+    return path
+
+
+def _numbered(data: bytes, number: int, history: History) -> bytes:
+    """A line with the ordinal that it has in the fork, every other byte as it was."""
+    if history.legacy:
+        return data
+    mark = b'"ordinal":'
+    start = data.find(mark, 0, 200)
+    if start < 0:
+        return _encoded({**parse(data), "ordinal": number})
+    start += len(mark)
+    end = start
+    while data[end : end + 1].isdigit() or data[end : end + 1] == b" ":
+        end += 1
+    return data[:start] + str(number).encode() + data[end:]
+
+
+def _name(name: str, number: int, move: _Move, kept: Sequence[Record], history: History) -> bytes:
+    """The record that names a session, at the time of the newest one kept."""
+    stamp = _parsed(kept[-1]).get("timestamp")
+    record: Json = {"timestamp": stamp if isinstance(stamp, str) else ""}
+    if not history.legacy:
+        record["ordinal"] = number
+    told = {"type": "thread_name_updated", "thread_id": move.new, "thread_name": name}
+    return _encoded({**record, "type": EVENT, "payload": told})
+
+
+def _encoded(record: Json) -> bytes:
+    # Half a surrogate pair can only be written as an escape.
+    try:
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(record, separators=(",", ":")).encode()
+
+
+# ---- the file
+
+
+def _last(conversation: Conversation, kept: Sequence[Record]) -> str:
+    """The entry that the fork ends with."""
+    spans = {(item.span.file, item.span.offset): item.id for item in conversation.entries if item.span is not None}
+    shown = [record for record in kept if record.shows]
+    return next((spans[key] for r in reversed(shown) if (key := (r.source.name, r.offset)) in spans), "")
+
+
+def _file(session: str) -> str:
+    """Where a session's file goes: the folder of today, in local time as the name is."""
+    moment = datetime.now()
+    while os.path.lexists(found := os.path.join(day_of(moment), f"rollout-{moment:%Y-%m-%dT%H-%M-%S}-{session}.jsonl")):
+        moment += timedelta(seconds=1)
+    return found
+
+
+def _thread(file: str) -> str:
+    name = rollout(file)
+    return name.thread if name else ""
+
+
+def _before(source: str, otherwise: int) -> int:
+    """A moment just before the source's time: what goes on with the newest session must not take the fork."""
+    try:
+        return os.stat(source).st_mtime_ns - 10**9
+    except OSError:
+        return otherwise
