@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,6 +46,8 @@ class Read:
     conversation: Conversation
     states: tuple[PartialState, ...]
 
+    sources: Mapping[str, Source]
+    """By name, for what is no file that can be opened by it."""
 
 class Workspace:
     """Reads what commands and the app ask for; methods that write are in restoring, forking and api."""
@@ -116,7 +118,7 @@ class Workspace:
 
     def token(self) -> str:
         """A cheap value that changes when something new can be read: a few calls of stat, nothing is opened."""
-        files = {file for info in list(self._sessions) for file in info.files}
+        files = {file for info in list(self._sessions) for name in info.files for file in _files_of(name)}
         watched = files | {os.path.dirname(file) for file in files}
         watched |= {folder for name in agents.names() for folder in agents.get(name).watched(self.root)}
         place = self.place
@@ -146,8 +148,8 @@ class Workspace:
         """A session's conversation, read again only when its files changed."""
         module = agents.get(info.agent)
         sources = self.sources(info)
-        stamp = tuple(_stamp(source.name) for source in sources)
-        held = self._read.get(info.id)
+        stamp = tuple((source.name, *source.stamp()) for source in sources)
+        held = self._read.get((info.agent, info.id))
         if held is not None and held.stamp == stamp and stamp:
             return held
         conversation = module.read(info, sources)
@@ -156,34 +158,52 @@ class Workspace:
         return self._read[info.id]
 
     def sources(self, info: SessionInfo) -> list[Source]:
-        """A session's files: those that the agent still has, and what the store has of the others."""
+        """A session's files: those that the agent still has, what the store has of the others, and former versions.
+
+        What was before a file was written anew stands just before that file.
+        """
         module = agents.get(info.agent)
         pairs = list(zip(info.files, info.ids, strict=False))
-        here = [(file, session) for file, session in pairs if os.path.exists(file)]
-        if here and len(here) == len(pairs):
-            return module.sources(info)
+        here = [(file, session) for file, session in pairs if module.has(file)]
         files, ids = tuple(file for file, _ in here), tuple(session for _, session in here)
         found = module.sources(replace(info, files=files, ids=ids)) if here else []
-        place = self.place
-        if place is None:
-            return found
-        objects = self.objects()
-        away = {str(act.fork.get("file")) for act in listing.forks_away(self.acts(), place.root.id)}
-        for kept in self.content().kept.values():
-            if set(kept.info.ids) & set(info.ids):
-                told = away | {source.name for source in found}
-                found += [source for source in transcripts.sources(objects, kept) if source.name not in told]
+        found = [*found, *self._kept_sources(info, {source.name for source in found}, gone=here != pairs)]
         order = {file: number for number, file in enumerate(info.files)}
-        return sorted(found, key=lambda source: order.get(source.name, len(order)))
+        places = {source.name: number for number, source in enumerate(found)}
+
+        def position(source: Source) -> tuple[int, int, int]:
+            newest = places.get(source.file, places[source.name])
+            return order.get(source.file, len(order)), newest, transcripts.version(source)
+
+        return sorted(found, key=position)
+
+    def _kept_sources(self, info: SessionInfo, told: set[str], *, gone: bool) -> list[Source]:
+        """What the store has of a session's files besides: former versions, and where files are gone what they held."""
+        content, place = self._content or self.content(), self.place
+        names = {transcripts.name_of(info.agent, session) for session in info.ids}
+        kept = [item for name in sorted(names) if (item := content.kept.get(name)) is not None]
+        if place is None or not (gone or any(part.former for item in kept for part in item.parts.values())):
+            return []
+        objects = self.objects()
+        away = {str(act.fork.get("file")) for act in listing.forks_away(content.operations, place.root.id)}
+        found = {source.name: source for item in kept for source in transcripts.sources(objects, item)}
+        return [
+            source
+            for name, source in found.items()
+            if name not in told and source.file not in away and (gone or source.former)
+        ]
 
     def open_file(self, name: str) -> BinaryIO:
         """An agent's file by the name that a span gives, from the disk or else from the store."""
         try:
             return open(name, "rb")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
+            for read in list(self._read.values()):
+                if name in read.sources:
+                    return read.sources[name].open()
             objects = self.objects()
             for kept in self.content().kept.values():
-                if name in kept.cursors:
+                if name in kept.parts:
                     return transcripts.open_kept(objects, kept, name)
             raise
 
@@ -357,4 +377,10 @@ def _empty_tree(root: str) -> SessionTree:
     from .model import Here
 
     info = SessionInfo(FILES, "", "Checkpoints of this folder", 0, 0, (), (FILES,), cwd=root)
+def _files_of(name: str) -> tuple[str, ...]:
+    """The files whose times change when a source does: of a part of a database the database and its log."""
+    file, sign, _ = name.rpartition("#")
+    return (name, file, f"{file}-wal") if sign else (name,)
+
+
     return SessionTree(info, (), (), (), (), Here(None, None, None), {})

@@ -8,7 +8,7 @@ Light: the hook path may import this.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
@@ -26,11 +26,25 @@ class Source:
     What is a part of a file, as a session of a database is, has the file's path, "#" and the name of the part.
     """
     opener: Callable[[], BinaryIO]
-    """Opens the bytes from the start; they can be sought when `blocks` or `facts` are to be asked."""
+    """Opens the bytes from the start; they can be sought, from their end too. Raises OSError."""
     grows: bool = True
     """Whether the agent only ever adds whole lines to it; what it writes anew is kept as a whole."""
     stamper: Callable[[], tuple[int, int]] | None = None
-    """Gives two numbers that change when the bytes do, for what is no file of its own."""
+    """Gives two numbers that change when these bytes do, for what is no file of its own; asked at every look: cheap."""
+    former: str = ""
+    """Set by the store alone: the name of the file of which this is a former version, which the agent rewrote since.
+
+    The newest version stands behind its former ones. `read` joins them by the ids of what they hold: a newer version
+    outranks an older one, and what only an older one has (messages that a revert deleted) is a branch that was left.
+    """
+    ids: Callable[[BinaryIO], frozenset[str]] | None = None
+    """Names of all that a version of these bytes tells of (messages by their ids). A former version of which a newer
+    one tells everything is kept no longer. Without it: of what grows each line, and of others every version stays."""
+
+    @property
+    def file(self) -> str:
+        """Path of the agent's own file, of a former version too: what its name tells stands there."""
+        return self.former or self.name
 
     def open(self) -> BinaryIO:
         return self.opener()
@@ -73,6 +87,39 @@ class FileState:
             return stream.read()
 
 
+class LazyFiles(Mapping[bytes, FileState]):
+    """The files of a whole tree, made when one of them is asked for; how many there are is known before."""
+
+    def __init__(self, make: Callable[[], dict[bytes, FileState]], present: int, absent: int = 0) -> None:
+        self._make = make
+        self._made: dict[bytes, FileState] | None = None
+        self.present = present
+        """How many of them are files …"""
+        self.absent = absent
+        """… and how many are known not to be there."""
+
+    def __getitem__(self, path: bytes) -> FileState:
+        return self._all()[path]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return self.present + self.absent if self._made is None else len(self._made)
+
+    def without(self, refused: Callable[[bytes], bool]) -> LazyFiles:
+        """The same but for paths that are refused; these still count until the files are asked for."""
+        make = self._make
+        return LazyFiles(
+            lambda: {path: file for path, file in make().items() if not refused(path)}, self.present, self.absent
+        )
+
+    def _all(self) -> dict[bytes, FileState]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
 @dataclass(frozen=True, slots=True)
 class PartialState:
     """What the agent's own backups say of the files just before a prompt (rule 16)."""
@@ -84,12 +131,19 @@ class PartialState:
     prompt: str
     """The agent's id of the prompt, where it has one."""
     time: int
-    files: dict[bytes, FileState]
+    files: Mapping[bytes, FileState]
     """By path relative to the root. Every other path is unknown."""
     outside: int = 0
     """How many paths of it lie outside of the root."""
     missing: tuple[bytes, ...] = ()
     """Paths whose backup is gone: unknown, but worth telling."""
+
+    @property
+    def present(self) -> int:
+        """How many of the paths are files."""
+        if isinstance(self.files, LazyFiles):
+            return self.files.present
+        return sum(1 for file in self.files.values() if file.kind == "file")
 
 
 @dataclass(frozen=True, slots=True)

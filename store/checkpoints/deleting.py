@@ -155,15 +155,15 @@ def _here(rows: Sequence[Row], acts: Sequence[Record], root: str) -> list[str]:
 def _last_of(objects: Objects, chosen: Sequence[Row], rows: Mapping[str, Row]) -> tuple[str, ...]:
     """Stored conversations whose last checkpoints are among the chosen ones, by the name of their ref."""
     going = {row.stored.checkpoint.id for row in chosen}
-    left = {row.stored.checkpoint.session for point, row in rows.items() if point not in going}
-    touched = {row.stored.checkpoint.session for row in chosen if row.stored.checkpoint.session}
-    return tuple(
-        sorted(
-            session
-            for session, kept in transcripts.known(objects).items()
-            if touched & set(kept.info.ids) and not left & set(kept.info.ids)
-        )
-    )
+    left = {_session(row) for point, row in rows.items() if point not in going}
+    touched = {_session(row) for row in chosen if row.stored.checkpoint.session}
+    known = transcripts.known(objects)
+    owned = {name: {(kept.info.agent, session) for session in kept.info.ids} for name, kept in known.items()}
+    return tuple(sorted(name for name, ids in owned.items() if touched & ids and not left & ids))
+
+
+def _session(row: Row) -> tuple[str, str]:
+    return row.stored.checkpoint.agent, row.stored.checkpoint.session
 
 
 def _plain(row: Row) -> dict[str, Any]:

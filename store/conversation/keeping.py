@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING
 from .. import agents
 from ..checkpoints import imports
 from ..errors import Busy, GitFailed, StoreDamaged, StoreUnwritable
-from . import transcripts, tree
+from . import copying, tree
+from .transcripts import name_of
 
 if TYPE_CHECKING:
     from ..model import SessionInfo
@@ -44,11 +44,12 @@ def _keep(workspace: Workspace) -> bool:
     grown = False
     away = tree.let_go(content.operations, content.rows)
     for info in workspace.sessions():
-        if any(os.path.exists(file) for file in info.files) and not away & set(info.ids):
-            kept = content.kept.get(info.id)
+        module = agents.get(info.agent)
+        if any(map(module.has, info.files)) and not away & {name_of(info.agent, session) for session in info.ids}:
+            kept = content.kept.get(name_of(info.agent, info.id))
             rescued = _rescue(workspace, place, info, kept)
             sources = workspace.sources(info)
-            grown |= transcripts.keep(place, objects, info, sources, kept, rescued=rescued, wait=WAIT)
+            grown |= copying.keep(place, objects, info, sources, kept, rescued=rescued, wait=WAIT)
     return grown
 
 

@@ -6,7 +6,6 @@ was read of those stays with the others.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -76,7 +75,8 @@ def _one(family: Sequence[SessionInfo], on_disk: Sequence[SessionInfo], forks: d
     files: dict[str, str] = {}
     for info in (*parts, *present):
         files.update(zip(info.ids, info.files, strict=True))
-    gone = [file for file in files.values() if not os.path.exists(file)]
+    has = agents.get(parts[0].agent).has
+    gone = [file for file in files.values() if not has(file)]
     problem = (DELETED_SOME if gone else present[0].problem) if present else (DELETED if gone else MOVED)
     return replace(
         parts[0],

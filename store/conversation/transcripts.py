@@ -1,12 +1,13 @@
-"""The store's own copy of conversations: the agent's lines as they are, in segments named by byte offset.
+"""The store's own copy of conversations: the agent's bytes as they are, in segments named by byte offset.
 
-refs/transcripts/<session> → tree:
+refs/transcripts/<session> (<agent>.<session> for agents other than Claude Code) → tree:
 
-    session.json                 what a list shows of the session, and the cursor of each file
-    files/<key>/<from>-<to>      the bytes of one file from one offset to the next
+    session.json                     what a list shows of the session, and what is known of each file
+    files/<key>/<from>-<to>          whole lines of a file that grows, from one offset to the next
+    versions/<key>/<from>-<to>       a file that its agent writes anew, as it was at one moment
 
-A segment holds whole lines. Lines of the agent's wire log (Claude's `api-request*`) are left out; every other byte is
-kept, so a session can be read when the agent has deleted its own file (design.md section 4).
+Lines of the agent's wire log (Claude's `api-request*`) are left out; every other byte is kept, so a session can be read
+when the agent has deleted its own file (design.md section 4). `copying` writes all this.
 """
 
 from __future__ import annotations
@@ -15,28 +16,45 @@ import hashlib
 import io
 import json
 import os
-import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+import re
+import sys
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from ..agents.base import Source
 from ..errors import StoreDamaged
 from ..git.refs import TRANSCRIPTS as REFS
-from ..git.stream import Stream, put_inline, put_tree
 from ..model import SessionInfo
-from ..proof import ledger
-from ..proof.witness import check_head
-from ..roots import Place
-from ..upkeep.space import Room
 
 if TYPE_CHECKING:
     from ..git.reader import Objects
 
 RECORD = "session.json"
-WIRE_LOG = b'{"type":"api-request'
-PIECE = 64 << 20
-"""Bytes read at a time: a first copy of a huge file becomes several segments."""
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the store has of one file of an agent, or of one former version of it."""
+
+    key: str
+    """The folder of its segments."""
+    cursor: int
+    """The offset up to which it was read; of a version, its size."""
+    whole: bool = False
+    """Whether it is a version of a file that is written anew, not one that grows."""
+    former: str = ""
+    """Of a former version: the name of the file, which was another one since."""
+    stamp: tuple[int, int] = (0, 0)
+    """`Source.stamp` when it was read."""
+    inode: int = 0
+    mark: str = ""
+    """A hash: of a version's bytes, of the last bytes before the cursor of what grows."""
+    judged: bool = False
+    """Of a former version: what it has, and its follower has not, was looked for when that was as long as it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +62,23 @@ class Kept:
     """What the store has of one session."""
 
     info: SessionInfo
-    cursors: dict[str, int]
-    """Per file the offset up to which it was read."""
+    parts: dict[str, Part]
+    """By the name of the file; a former version's has "@" and its number behind."""
     commit: str
     rescued: bool = False
     """Whether what the agent's own backups know of its files was stored before the agent cleans up."""
 
 
+def name_of(agent: str, session: str) -> str:
+    """What stands behind `refs/transcripts/` for a session: ids of two agents may be equal."""
+    if agent == "claude":
+        return session
+    plain = session if _PLAIN.fullmatch(session) else hashlib.sha256(session.encode()).hexdigest()[:32]
+    return f"{agent}.{plain}"
+
+
 def known(objects: Objects) -> dict[str, Kept]:
-    """Every session that the store has lines of that can be read, by session id."""
+    """Every session that the store has lines of that can be read, by the name of its ref."""
     found: dict[str, Kept] = {}
     for ref, commit in objects.refs(REFS).items():
         try:
@@ -62,6 +88,12 @@ def known(objects: Objects) -> dict[str, Kept]:
     return found
 
 
+def encode(info: SessionInfo, parts: dict[str, Part], rescued: bool) -> bytes:
+    """session.json."""
+    plain = {"info": asdict(info), "parts": {name: asdict(part) for name, part in parts.items()}, "rescued": rescued}
+    return json.dumps(plain, indent=1).encode()
+
+
 def decode(data: bytes, commit: str) -> Kept:
     """Reads session.json. Raises StoreDamaged."""
     try:
@@ -69,121 +101,123 @@ def decode(data: bytes, commit: str) -> Kept:
         info = plain["info"]
         for name in ("files", "ids"):
             info[name] = tuple(info[name])
-        return Kept(SessionInfo(**info), plain["cursors"], commit, bool(plain.get("rescued")))
+        return Kept(SessionInfo(**info), _parts(plain), commit, bool(plain.get("rescued")))
     except (ValueError, KeyError, TypeError) as error:
         raise StoreDamaged(
             f"a session's record cannot be read ({error})", path=commit, todo="forkpoint verify"
         ) from None
 
 
-def keep(
-    place: Place,
-    objects: Objects,
-    info: SessionInfo,
-    sources: Sequence[Source],
-    kept: Kept | None,
-    *,
-    rescued: bool = False,
-    wait: float = 30.0,
-) -> bool:
-    """Stores what the files of a session have more than the store has; gives whether there was anything.
-
-    Only whole lines are taken: a last line without its line feed may still be being written. `rescued` notes that what
-    the agent's backups know was stored as well. Raises Busy after `wait` seconds, StoreUnwritable.
-    """
-    cursors = dict(kept.cursors) if kept else {}
-    fresh = list(_fresh(sources, cursors))
-    had = kept is not None and kept.rescued
-    if not fresh and had >= rescued:
-        return False
-    for name, _, end, _ in fresh:
-        cursors[name] = end
-    record = {"info": asdict(replace(info, live=False)), "cursors": cursors, "rescued": had or rescued}
-    lines = [put_tree(str(objects.tree(kept.commit).id), b"")] if kept else []
-    lines.append(put_inline(json.dumps(record, indent=1).encode(), RECORD.encode()))
-    for name, start, end, data in fresh:
-        lines.append(put_inline(data, f"files/{_key(name)}/{start:014d}-{end:014d}".encode()))
-    Room(place.home, sum(len(data) for *_, data in fresh))
-    ref = REFS + info.id
-    with place.writing("transcripts", wait):
-        if check_head(place, objects, ref) != (kept.commit if kept else None):
-            return False  # somebody else stored them meanwhile: the next look sees what is left
-        stream = Stream(place.git_dir)
-        try:
-            stream.commit(ref, time.time_ns(), lines, parent=kept.commit if kept else None, read=objects.entries)
-        except BaseException:
-            stream.abandon()
-            raise
-        stream.close()
-        ledger.moved(place, ref)
-    return True
+def _parts(plain: dict[str, Any]) -> dict[str, Part]:
+    if "parts" not in plain:  # a store of before there were versions
+        return {name: Part(key(name), cursor) for name, cursor in plain["cursors"].items()}
+    found: dict[str, Part] = {}
+    for name, told in plain["parts"].items():
+        first, second = told.pop("stamp")
+        found[name] = Part(**told, stamp=(int(first), int(second)))
+    return found
 
 
 def sources(objects: Objects, kept: Kept) -> list[Source]:
-    """The kept files of a session, to be read as if they were the agent's own."""
-    return [Source(name, _opener(objects, kept, name)) for name in kept.cursors]
+    """The kept files of a session, to be read as the agent's own; the former versions of each just before it."""
+    stamp = (int(kept.commit[:15], 16), int(kept.commit[15:30], 16))
+    order = {name: place for place, name in enumerate(kept.parts)}
+    found = [
+        Source(name, partial(open_kept, objects, kept, name), not part.whole, lambda: stamp, part.former)
+        for name, part in kept.parts.items()
+    ]
+    return sorted(found, key=lambda source: (order.get(source.file, len(order)), version(source)))
+
+
+def version(source: Source) -> int:
+    """Sorts the former versions of a file by age, the newest one behind them."""
+    return number(source.name) if source.former else sys.maxsize
+
+
+def number(name: str) -> int:
+    """Which of the former versions a name stands for, the oldest is 1."""
+    behind = name.rpartition("@")[2]
+    return int(behind) if behind.isdigit() else 0
 
 
 def open_kept(objects: Objects, kept: Kept, name: str) -> BinaryIO:
-    """The kept bytes of one file."""
-    return io.BytesIO(b"".join(objects.read(oid) for _, oid in _segments(objects, kept, name)))
+    """The kept bytes of one file; a segment at a time is in memory."""
+    segments = [oid for _, oid in segments_of(objects, kept.commit, kept.parts[name])]
+    sizes = [objects.size(oid) for oid in segments]
+    return cast(BinaryIO, io.BufferedReader(_Joined(objects.read, segments, sizes), 1 << 18))
 
 
 def gaps(objects: Objects, kept: Kept) -> list[str]:
     """Where the segments of a session's files do not follow each other, in words. Raises StoreDamaged."""
     found: list[str] = []
-    for name, cursor in kept.cursors.items():
+    for name, part in kept.parts.items():
         at = 0
-        for segment, _ in _segments(objects, kept, name):
+        for segment, _ in segments_of(objects, kept.commit, part):
             start, _, end = segment.partition("-")
             if not (start.isdigit() and end.isdigit()) or int(start) != at or int(end) < at:
                 found.append(f"lines of {name} are missing after byte {at}")
                 break
             at = int(end)
         else:
-            if at != cursor:
-                found.append(f"lines of {name} are missing from byte {at} to {cursor}")
+            if at != part.cursor:
+                found.append(f"lines of {name} are missing from byte {at} to {part.cursor}")
     return found
 
 
-def _segments(objects: Objects, kept: Kept, name: str) -> list[tuple[str, str]]:
-    """Name and id of the segments of a file, in order."""
-    tree = objects.tree(kept.commit)
-    base = f"files/{_key(name)}"
+def folder_of(part: Part) -> str:
+    """Where the segments of a part stand in the tree."""
+    return f"{'versions' if part.whole else 'files'}/{part.key}"
+
+
+def segments_of(objects: Objects, commit: str, part: Part) -> list[tuple[str, str]]:
+    """Name and id of the segments of a part, in order."""
+    tree = objects.tree(commit)
+    base = folder_of(part)
     if base not in tree:
         return []
     return sorted((entry.name or "", str(entry.id)) for entry in objects.tree(str(tree[base].id)))
 
 
-def _opener(objects: Objects, kept: Kept, name: str) -> Any:
-    return lambda: open_kept(objects, kept, name)
-
-
-def _key(name: str) -> str:
+def key(name: str) -> str:
+    """The name of a folder of segments."""
     return hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
 
 
-def _fresh(sources: Iterable[Source], cursors: dict[str, int]) -> Iterable[tuple[str, int, int, bytes]]:
-    for source in sources:
-        start = cursors.get(source.name, 0)
-        try:
-            if os.stat(source.name).st_size <= start:
-                continue
-            with open(source.name, "rb") as stream:
-                stream.seek(start)
-                while data := _whole_lines(stream.read(PIECE), source.name):
-                    yield source.name, start, start + len(data), _without_wire_log(data)
-                    start += len(data)
-                    stream.seek(start)
-        except OSError:
-            continue
+class _Joined(io.RawIOBase):
+    """Segments one behind the other, each read when it is come to."""
 
+    def __init__(self, read: Callable[[str], bytes], segments: list[str], sizes: list[int]) -> None:
+        self._read = read
+        self._segments = segments
+        self._starts = [0]
+        for size in sizes:
+            self._starts.append(self._starts[-1] + size)
+        self._at = 0
+        self._held = (-1, b"")
 
-def _whole_lines(data: bytes, name: str) -> bytes:
-    return data[: data.rfind(b"\n") + 1] if name.endswith(".jsonl") else data
+    def readable(self) -> bool:
+        return True
 
+    def seekable(self) -> bool:
+        return True
 
-def _without_wire_log(data: bytes) -> bytes:
-    if WIRE_LOG not in data:
-        return data
-    return b"\n".join(line for line in data.split(b"\n") if not line.startswith(WIRE_LOG))
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._starts[-1]}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        place = memoryview(buffer).cast("B")
+        if self._at >= self._starts[-1]:
+            return 0
+        which = bisect_right(self._starts, self._at) - 1
+        if self._held[0] != which:
+            self._held = (which, self._read(self._segments[which]))
+        inside = self._at - self._starts[which]
+        data = self._held[1][inside : inside + len(place)]
+        place[: len(data)] = data
+        self._at += len(data)
+        return len(data)

@@ -14,6 +14,7 @@ from ..operations import FINAL, Record, taken_back
 from .binding import Binding
 from .branches import branches
 
+from .transcripts import name_of
 MOVES = frozenset({"restore", "undo", "redo"})
 """Operations that change files."""
 
@@ -136,9 +137,12 @@ def deleted(acts: Sequence[Record], root: str) -> list[tuple[Row, Record]]:
 
 
 def let_go(acts: Iterable[Record], rows: Iterable[Row]) -> frozenset[str]:
-    """Sessions whose conversation was deleted from the store, and that have no checkpoint since: it stays away."""
+    """Sessions whose conversation was deleted from the store, and that have no checkpoint since: it stays away.
+
+    By the names of their refs.
+    """
     gone = {session for act in acts for session in act.sessions}
-    return frozenset(gone - {row.stored.checkpoint.session for row in rows})
+    return frozenset(gone - {name_of(row.stored.checkpoint.agent, row.stored.checkpoint.session) for row in rows})
 
 
 def bare(rows: Iterable[Row], held: Marks | None = None) -> list[Point]:

@@ -31,8 +31,8 @@ def descriptor(file: str) -> int:
 
 
 def on_disk(file: str) -> Source:
-    """A regular file as a source."""
-    return Source(file, partial(open_regular, file))
+    """A regular file as a source; JSON that is no list of lines is written anew each time."""
+    return Source(file, partial(open_regular, file), grows=not file.endswith(".json"))
 
 
 def why(error: OSError) -> str:
