@@ -57,7 +57,7 @@ class Workspace:
         self.root = root_of(folder, self.home)
         self.lock = threading.RLock()
         self._content: Content | None = None
-        self._read: dict[str, Read] = {}
+        self._read: dict[tuple[str, str], Read] = {}
         self._sessions: list[SessionInfo] = []
 
     @property
@@ -154,8 +154,9 @@ class Workspace:
             return held
         conversation = module.read(info, sources)
         states = map(imports.allowed, module.file_states(conversation, self.root, sources))
-        self._read[info.id] = Read(stamp, conversation, tuple(states))
-        return self._read[info.id]
+        found = Read(stamp, conversation, tuple(states), {source.name: source for source in sources})
+        self._read[info.agent, info.id] = found
+        return found
 
     def sources(self, info: SessionInfo) -> list[Source]:
         """A session's files: those that the agent still has, what the store has of the others, and former versions.
