@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from ..agents.base import FileState, PartialState
+from ..agents.base import FileState, LazyFiles, PartialState
 from ..errors import StoreDamaged
 from ..git.stream import Put, Stream, blob_id, put, put_inline
 from ..proof import ledger
@@ -22,6 +22,8 @@ from .points import Checkpoint
 
 def allowed(state: PartialState) -> PartialState:
     """The state without paths that are never read into the store: an agent may well have edited a `.git` (rule 1)."""
+    if isinstance(state.files, LazyFiles):
+        return replace(state, files=state.files.without(refused))
     files = {path: file for path, file in state.files.items() if not refused(path)}
     if len(files) == len(state.files):
         return state

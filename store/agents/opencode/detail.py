@@ -1,0 +1,213 @@
+"""The whole text of an entry and what else its record tells, read again where it stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from ...model import Block, Entry
+from ...text import clean, without_colour
+from ..forms.jsonl import lines, parse
+from ..forms.plain import items, string, table
+from . import database
+from .faces import EDIT_TOOLS
+from .places import open_file as open_session
+from .places import split
+from .reader import REVERT
+
+OpenFile = Callable[[str], BinaryIO]
+Json = dict[str, Any]
+
+
+def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
+    """The parts of an entry in full; a record that is gone or unreadable is shown as such."""
+    if REVERT in entry.id:
+        return [Block("text", entry.text)]
+    found = records(entry, open_file)
+    if not found:
+        return [Block("raw", "The record is no longer there.")]
+    head = table(found[0].get("data"))
+    if entry.kind == "prompt" or found[0].get("kind") == "message":
+        if table(head.get("error")):
+            return [_raw(head["error"])]
+        shown = [block for line in found[1:] for block in _asked(table(line.get("data")))]
+        return shown or [_raw(head)]
+    return _part(head, entry)
+
+
+def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
+    """Model, tokens, agent, time and the like; only what the record has."""
+    found = records(entry, open_file) if REVERT not in entry.id else []
+    data = table(found[0].get("data")) if found else {}
+    state, tokens = table(data.get("state")), table(data.get("tokens"))
+    cache, model, time = table(tokens.get("cache")), table(data.get("model")), table(state.get("time"))
+    start, end = time.get("start"), time.get("end")
+    took = f"{(end - start) / 1000:.1f} s" if isinstance(start, int) and isinstance(end, int) else None
+    told = {
+        "model": data.get("modelID") or model.get("modelID"),
+        "provider": data.get("providerID") or model.get("providerID"),
+        "agent": data.get("agent"),
+        "tokens in": tokens.get("input"),
+        "tokens out": tokens.get("output"),
+        "tokens from cache": cache.get("read"),
+        "tokens to cache": cache.get("write"),
+        "stopped because": data.get("finish"),
+        "status": state.get("status"),
+        "took": took,
+        "output left out since": "a compaction" if time.get("compacted") else None,
+        "folder": table(data.get("path")).get("cwd"),
+        "removed": "after a revert" if found and found[0].get("gone") else None,
+        "session": entry.session,
+        "record": entry.id.partition("#")[0],
+    }
+    shown = {name: clean(str(value)) for name, value in told.items() if isinstance(value, str | int) and value != ""}
+    if entry.span is not None:
+        shown["file"] = clean(entry.span.file)
+    return shown
+
+
+def records(entry: Entry, open_file: OpenFile | None = None) -> list[Json]:
+    """The lines of an entry's record, a message's with those of its parts; [] when they are gone.
+
+    A session is written anew as it grows, so where it stood proves nothing: the id does.
+    """
+    span = entry.span
+    if span is None:
+        return []
+    uid = entry.id.partition("#")[0]
+    path, session = split(span.file)
+    data = database.line(path, uid) if session else b""
+    found = _lines(data)
+    if found:
+        return found
+    try:
+        with (open_file or open_session)(span.file) as stream:
+            stream.seek(span.offset)
+            found = _lines(stream.read(span.length))
+            if found and (found[0].get("id") == uid or "@" in uid):
+                return found
+            stream.seek(0)
+            return _searched(stream, uid)
+    except OSError:
+        return []
+
+
+def whole_prompt(found: list[Json]) -> str:
+    """The text of a prompt as it was typed, not cleaned."""
+    parts = [table(line.get("data")) for line in found[1:]]
+    texts = [
+        str(part.get("text"))
+        for part in parts
+        if part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored")
+    ]
+    commands = [f"/{part['command']}" for part in parts if part.get("type") == "subtask" and part.get("command")]
+    return "\n".join(texts or commands)
+
+
+def _lines(data: bytes) -> list[Json]:
+    return [plain for line in data.split(b"\n") if line and (plain := parse(line))]
+
+
+def _searched(stream: BinaryIO, uid: str) -> list[Json]:
+    """The record of this id, with its parts, wherever it stands."""
+    mark = json.dumps(uid).encode()
+    found: list[Json] = []
+    for _, data, _ in lines(stream):
+        if not found:
+            plain = parse(data) if data[:200].find(b'"id":' + mark) > 0 else {}
+            if plain.get("id") == uid:
+                found.append(plain)
+        else:
+            plain = parse(data)
+            if found[0].get("kind") != "message" or plain.get("message") != uid:
+                break
+            found.append(plain)
+    return found
+
+
+def _asked(part: Json) -> list[Block]:
+    """A part of a prompt."""
+    kind = part.get("type")
+    if kind == "text":
+        if part.get("synthetic") or part.get("ignored"):
+            return []
+        return [Block("text", clean(string(part, "text"), keep_lines=True))]
+    if kind == "file":
+        return [_file(part)]
+    if kind == "subtask":
+        title = f"{string(part, 'agent')}: {string(part, 'description')}".strip(": ")
+        return [Block("text", clean(string(part, "prompt"), keep_lines=True), clean(title))]
+    if kind == "agent":
+        return [Block("text", clean(f"@{string(part, 'name')}"))]
+    if kind == "compaction":
+        how = "Earlier messages are summed up for the model from here on; they stay in the session."
+        return [Block("text", how)]
+    return [_raw(part)]
+
+
+def _part(part: Json, entry: Entry) -> list[Block]:
+    kind = part.get("type")
+    if kind == "text":
+        return [Block("text", clean(without_colour(string(part, "text")), keep_lines=True))]
+    if kind == "reasoning":
+        return [Block("thinking", clean(string(part, "text"), keep_lines=True))]
+    if kind == "tool":
+        return _result(part) if entry.kind == "tool_result" else _call(part)
+    if kind == "file":
+        return [_file(part)]
+    if kind == "subtask":
+        return _asked(part)
+    return [_raw(part)]
+
+
+def _call(part: Json) -> list[Block]:
+    name, given = string(part, "tool"), table(table(part.get("state")).get("input"))
+    title = clean(name)
+    path = string(given, "filePath") or string(given, "path")
+    if name in EDIT_TOOLS and path:
+        title = clean(f"{name} {path}")
+    edits = [table(edit) for edit in items(given.get("edits"))] or [given]
+    if name in EDIT_TOOLS and any(isinstance(edit.get("oldString"), str) for edit in edits):
+        text = "".join(_signed(string(e, "oldString"), "-") + _signed(string(e, "newString"), "+") for e in edits)
+        return [Block("diff", clean(text, keep_lines=True).rstrip("\n"), title)]
+    for key in ("patchText", "content", "command", "prompt"):
+        if isinstance(given.get(key), str):
+            kind = "diff" if key == "patchText" else "tool_input"
+            return [Block(kind, clean(given[key], keep_lines=True), title)]
+    return [Block("tool_input", _pretty(given), title)]
+
+
+def _result(part: Json) -> list[Block]:
+    state = table(part.get("state"))
+    title = clean(string(part, "tool"))
+    text = string(state, "error") if state.get("status") == "error" else string(state, "output")
+    found = [Block("tool_output", clean(without_colour(text), keep_lines=True), title)]
+    told = table(state.get("metadata"))
+    changed = table(told.get("filediff"))
+    patch = string(told, "diff") or string(changed, "patch")
+    if patch:
+        found.append(Block("diff", clean(patch, keep_lines=True), clean(string(changed, "file"))))
+    elif isinstance(changed.get("before"), str) and isinstance(changed.get("after"), str):
+        text = _signed(changed["before"], "-") + _signed(changed["after"], "+")
+        found.append(Block("diff", clean(text, keep_lines=True).rstrip("\n"), clean(string(changed, "file"))))
+    return found + [_file(table(item)) for item in items(state.get("attachments"))]
+
+
+def _file(part: Json) -> Block:
+    url = string(part, "url")
+    size = f", {len(url) * 3 // 4 / 1000:,.0f} kB" if url.startswith("data:") else ""
+    shown = "" if url.startswith("data:") else f" {url}"
+    return Block("image", clean(f"{string(part, 'mime')}{size}{shown}".strip()), clean(string(part, "filename")))
+
+
+def _raw(value: object) -> Block:
+    return Block("raw", _pretty(value))
+
+
+def _pretty(value: object) -> str:
+    return clean(json.dumps(value, ensure_ascii=False, indent=2), keep_lines=True)
+
+
+def _signed(text: str, sign: str) -> str:
+    return "".join(f"{sign}{line}\n" for line in text.removesuffix("\n").split("\n")) if text else ""

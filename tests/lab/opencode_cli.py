@@ -1,0 +1,137 @@
+"""The real OpenCode: installed once into a cache, then run against the stub in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+from pathlib import Path
+
+from . import npm
+from .real_agent import RealAgent
+from .stub_llm import Json, Script, Step, Tool
+from .terminal import Terminal
+
+VERSION = "1.18.33"
+
+
+def install(cache: Path) -> tuple[Path | None, str]:
+    """The program, installed with npm when it is not there yet; or None and why it cannot be had."""
+    return npm.install(cache / f"opencode-{VERSION}", [f"opencode-ai@{VERSION}"], _program)
+
+
+def _program(folder: Path) -> Path | None:
+    """The native program of this system, if it is there and runs: its package needs no script that installs it."""
+    found = sorted(folder.glob("node_modules/opencode-*/bin/opencode"))
+    return next((program for program in found if npm.runs(program, VERSION)), None)
+
+
+class OpenCodeCli(RealAgent):
+    """OpenCode in a project that is a git repository: only there it takes snapshots."""
+
+    @property
+    def config(self) -> Path:
+        return self.home / ".config" / "opencode"
+
+    @property
+    def data(self) -> Path:
+        return self.home / ".local" / "share" / "opencode"
+
+    @property
+    def database(self) -> Path:
+        return self.data / "opencode.db"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+        path = os.pathsep.join((str(self.program.parent), os.environ["PATH"]))
+        return {"PATH": path, **{f"OPENCODE_DISABLE_{name}": "1" for name in off}}
+
+    def prepare(self) -> None:
+        """The stub as the only model; nothing is asked and nothing fetched when it starts."""
+        self.config.mkdir(parents=True)
+        (self.folder / "tmp").mkdir()
+        model = {"name": "stub", "tool_call": True, "limit": {"context": 128000, "output": 8000}}
+        stub = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "stub",
+            "options": {"baseURL": f"{self.stub.url}/v1", "apiKey": "test"},
+            "models": {"stub-model": model},
+        }
+        settings = {
+            "autoupdate": False,
+            "share": "disabled",
+            "model": "stub/stub-model",
+            "small_model": "stub/stub-model",
+            "permission": "allow",
+            "provider": {"stub": stub},
+        }
+        (self.config / "opencode.json").write_text(json.dumps(settings))
+        git = ["git", "-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
+        for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "begin"]):
+            assert self.run([*git, *command]).returncode == 0
+
+    def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> str:
+        """One turn without a screen; gives the last text of the answer."""
+        done = self.run(["opencode", "run", "--format", "json", *options, prompt], cwd=cwd)
+        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        said = [event["part"]["text"] for event in told if event["type"] == "text"]
+        assert said, f"OpenCode gave {done.returncode}: {done.stdout}{done.stderr}"
+        return said[-1]
+
+    def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
+        """One turn without a screen, not waited for."""
+        return self.begin(["opencode", "run", *options, prompt])
+
+    def screen(self, *command: str) -> Terminal:
+        """The agent's own screen, ready for a prompt."""
+        terminal = Terminal(command or ["opencode"], cwd=self.project, env=self.env)
+        terminal.see("ctrl.p commands")
+        return terminal
+
+    def rows(self, query: str) -> list[Json]:
+        """What a query of its database gives."""
+        with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(query)]
+
+
+def write(file: Path, content: str) -> Tool:
+    return Tool("write", {"filePath": str(file), "content": content})
+
+
+def edit(file: Path, old: str, new: str) -> Tool:
+    return Tool("edit", {"filePath": str(file), "oldString": old, "newString": new})
+
+
+def shell(command: str) -> Tool:
+    return Tool("bash", {"command": command, "description": "a command"})
+
+
+def turns(project: Path) -> Script:
+    """Three turns of edits and shell commands in a project, and some for special occasions."""
+    new, old = project / "new.txt", project / "existing.txt"
+    job = {"description": "small job", "prompt": "SUBJOB: write sub.txt", "subagent_type": "general"}
+    return {
+        "TURN1": (
+            Step("I write a new file.", (write(new, "new v1\n"),)),
+            Step("I read a file that existed.", (Tool("read", {"filePath": str(old)}),)),
+            Step("I edit both.", (edit(old, "line two", "line two EDITED"), edit(new, "v1", "v2"))),
+            Step("I delete and rename.", (shell("rm todelete.txt && mv torename.txt renamed.txt"),)),
+            Step("TURN1 is done."),
+        ),
+        "TURN2": (
+            Step("I edit again.", (edit(new, "v2", "v3"),)),
+            Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
+            Step("TURN2 is done."),
+        ),
+        "TURN3": (
+            Step("A command that fails.", (shell("exit 3"),)),
+            Step("I write in a new folder.", (write(project / "sub/dir/three.txt", "three\n"),)),
+            Step("TURN3 is done."),
+        ),
+        "TURNAGENT": (Step("I start a sub-agent.", (Tool("task", job),)), Step("TURNAGENT is done.")),
+        "SUBJOB": (Step("I write.", (write(project / "sub.txt", "by the sub-agent\n"),)), Step("SUBJOB is done.")),
+        "QUESTION": (Step("Just an answer, no tools."),),
+    }
