@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from . import agents, operations, roots, sides
 from .agents.base import PartialState, Source
+from .agents.forms.following import Followed
 from .catalog import catalog
 from .catalog.catalog import Content
 from .checkpoints import capture, imports, points, timeline
@@ -45,9 +46,9 @@ class Read:
     stamp: tuple[tuple[str, int, int], ...]
     conversation: Conversation
     states: tuple[PartialState, ...]
-
     sources: Mapping[str, Source]
     """By name, for what is no file that can be opened by it."""
+
 
 class Workspace:
     """Reads what commands and the app ask for; methods that write are in restoring, forking and api."""
@@ -58,6 +59,7 @@ class Workspace:
         self.lock = threading.RLock()
         self._content: Content | None = None
         self._read: dict[tuple[str, str], Read] = {}
+        self._followed = Followed()
         self._sessions: list[SessionInfo] = []
 
     @property
@@ -152,8 +154,9 @@ class Workspace:
         held = self._read.get((info.agent, info.id))
         if held is not None and held.stamp == stamp and stamp:
             return held
-        conversation = module.read(info, sources)
-        states = map(imports.allowed, module.file_states(conversation, self.root, sources))
+        following = self._followed.of(module, info)
+        conversation = following.read(info, sources)
+        states = map(imports.allowed, following.file_states(conversation, self.root, sources))
         found = Read(stamp, conversation, tuple(states), {source.name: source for source in sources})
         self._read[info.agent, info.id] = found
         return found
@@ -374,14 +377,14 @@ def _stamp(file: str) -> tuple[str, int, int]:
     return (file, found.st_size, found.st_mtime_ns)
 
 
-def _empty_tree(root: str) -> SessionTree:
-    from .model import Here
-
-    info = SessionInfo(FILES, "", "Checkpoints of this folder", 0, 0, (), (FILES,), cwd=root)
 def _files_of(name: str) -> tuple[str, ...]:
     """The files whose times change when a source does: of a part of a database the database and its log."""
     file, sign, _ = name.rpartition("#")
     return (name, file, f"{file}-wal") if sign else (name,)
 
 
+def _empty_tree(root: str) -> SessionTree:
+    from .model import Here
+
+    info = SessionInfo(FILES, "", "Checkpoints of this folder", 0, 0, (), (FILES,), cwd=root)
     return SessionTree(info, (), (), (), (), Here(None, None, None), {})

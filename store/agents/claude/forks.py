@@ -31,12 +31,13 @@ from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
+from ..forms.belonging import is_under
 from ..forms.regular import on_disk
 from .detail import whole_text
 from .filenames import session_of
 from .history import find_backup
 from .log import Besides, Log, Record
-from .places import backups, is_under, project_folder
+from .places import backups, project_folder
 from .records import parse
 
 _EVERY = frozenset(

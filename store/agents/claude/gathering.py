@@ -50,15 +50,15 @@ class Gathered:
         self.titles: dict[str, str] = {}
 
     def add(self, files: Sequence[Followed[Notes]]) -> None:
-        """Takes the main files in the order of their age, then the sub-agents'."""
+        """Takes the main files in the order of their age, then their former versions, then the sub-agents'."""
+        own = [file for file in files if not sub_agent_of(file.state.file)]
+        for file in sorted(own, key=lambda file: file.state.file != file.state.name):
+            self._add_file(file, "")
         for file in files:
-            if not sub_agent_of(file.state.name):
-                self._add_file(file, "")
-        for file in files:
-            agent = sub_agent_of(file.state.name)
+            agent = sub_agent_of(file.state.file)
             if not agent or agent.startswith(_THROWN_AWAY):
                 continue
-            if file.state.name.endswith(META):
+            if file.state.file.endswith(META):
                 if file.state.call:
                     self.call_of_agent[agent] = file.state.call
             else:
@@ -68,11 +68,12 @@ class Gathered:
         notes = file.state
         number = len(self.files)
         self.files.append(notes.name)
-        self.sessions.append(session_of(notes.name) or self.info.id)
+        self.sessions.append(session_of(notes.file) or self.info.id)
         if file.failure:
             self.problems.append(Problem(file.failure, notes.name))
-        state = _File(number, agent)
-        if not agent:
+        state = _File(number, agent, former=notes.file != notes.name)
+        if not agent and not state.former:
+            # What only a former version has is a branch that was left: nobody goes on from it.
             self.seen[number] = state.seen
         for found in (notes.noted, notes.tail):
             self._add_records(state, found)
@@ -150,7 +151,8 @@ class Gathered:
                 if not node.side:
                     state.last = known
                 return ""
-            self.problems.append(Problem("two records have the same id", self.files[state.number]))
+            if not state.former:
+                self.problems.append(Problem("two records have the same id", self.files[state.number]))
             return f"{uid}~{noted.offset}"
         original = self.index.get(more.forked)
         if original is not None and self.nodes[original].shown == noted.faces:
@@ -209,7 +211,7 @@ class Gathered:
 
     def _hang_on_last(self, state: _File, noted: Noted, shown: tuple[Face, ...], kind: int) -> int:
         """A record that names no parent stands after what was written before it."""
-        stem = os.path.basename(self.files[state.number]).removesuffix(".jsonl")
+        stem = os.path.basename(self.files[state.number]).replace(".jsonl", "")
         node = Node(f"{stem}@{noted.offset}", kind, noted.time, state.number, noted.offset, noted.length, shown, shown)
         node.side = state.agent
         node.parent = state.last if not state.agent else (state.seen[-1] if state.seen else ROOT)
@@ -223,8 +225,9 @@ class Gathered:
 class _File:
     """What is remembered while one file is gathered."""
 
-    def __init__(self, number: int, agent: str) -> None:
+    def __init__(self, number: int, agent: str, *, former: bool) -> None:
         self.number = number
+        self.former = former
         self.agent = agent
         self.seen: list[int] = []
         self.last = ROOT

@@ -17,6 +17,8 @@ from typing import Any, BinaryIO, cast
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
 from ..forms.contents import blob, inside, patched
+from ..forms.growing import Growing
+from ..forms.jsonl import Reached
 from ..forms.regular import on_disk
 from .faces import EDIT_TOOLS
 from .filenames import session_of, sub_agent_of
@@ -45,20 +47,17 @@ class History:
     files: dict[str, dict[str, Json]] = field(default_factory=dict[str, dict[str, Json]])
     """Prompt → key → backup."""
 
-
-def read_history(source: Source) -> History:
-    """Folds snapshots and deltas of a session's file."""
-    history = History(session_of(source.name))
-    with source.open() as file:
-        for _, data, _ in lines(file):
+    def read_on(self, file: BinaryIO, reached: Reached) -> None:
+        """Folds the snapshots and deltas that stand behind the place."""
+        for _, data, ended in lines(file, reached):
             if data.startswith(_HISTORY):
-                _fold(history, parse(data))
-            elif not history.start and b'"cwd":"' in data:
+                if ended:
+                    _fold(self, parse(data))
+            elif not self.start and b'"cwd":"' in data:
                 cwd = parse(data).get("cwd")
-                history.start = cwd if isinstance(cwd, str) else ""
+                self.start = cwd if isinstance(cwd, str) else ""
                 forked = _FORKED.search(data)
-                history.origin = forked[1].decode() if forked else ""
-    return history
+                self.origin = forked[1].decode() if forked else ""
 
 
 def _fold(history: History, record: Json) -> None:
@@ -80,38 +79,76 @@ def _fold(history: History, record: Json) -> None:
 
 def file_states(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> list[PartialState]:
     """States just before prompts that Claude's backups still hold, the oldest first; none for prompts without any."""
-    given = _main_files(conversation, sources)
-    histories = [read_history(source) for source in given]
-    prompts = {entry.id: entry for entry in conversation.entries if entry.kind == "prompt" and not entry.under}
-    real = os.path.realpath(root)
-    found: dict[str, PartialState] = {}
-    # Copies of a history stand in the files of forks too: the session that owns the prompt speaks first.
-    for history in histories:
-        earliest = _earliest(history)
-        folders = _folders(history, histories)
-        for prompt in history.files:
-            entry = prompts.get(prompt)
-            if entry is None or (prompt in found and entry.session != history.session):
-                continue
-            state = _state(history, prompt, entry, earliest, folders, real)
-            if state.files or state.missing:
-                found[prompt] = state
-    return sorted(found.values(), key=lambda state: state.time)
+    return Histories().file_states(conversation, root, sources)
+
+
+class Histories:
+    """Reads the file histories of a session again and again, of its files only what is new."""
+
+    def __init__(self) -> None:
+        self._files = Growing(lambda source: History(session_of(source.file)), History.read_on)
+
+    def file_states(
+        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
+    ) -> list[PartialState]:
+        """States just before prompts that Claude's backups still hold, the oldest first."""
+        histories = [file.state for file in self._files.read(_main_files(conversation, sources))]
+        prompts = {entry.id: entry for entry in conversation.entries if entry.kind == "prompt" and not entry.under}
+        disk = _Disk(os.path.realpath(root))
+        found: dict[str, PartialState] = {}
+        # Copies of a history stand in the files of forks too: the session that owns the prompt speaks first.
+        for history in histories:
+            earliest = _earliest(history)
+            folders = _folders(history, histories)
+            for prompt in history.files:
+                entry = prompts.get(prompt)
+                if entry is None or (prompt in found and entry.session != history.session):
+                    continue
+                state = _state(history, prompt, entry, earliest, folders, disk)
+                if state.files or state.missing:
+                    found[prompt] = state
+        return sorted(found.values(), key=lambda state: state.time)
+
+
+class _Disk:
+    """Answers of the disk, each asked for once: every snapshot names every file again."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._inside: dict[str, bytes | None] = {}
+        self._backups: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def inside(self, path: str) -> bytes | None:
+        """A path relative to the root; None outside of it."""
+        if path not in self._inside:
+            self._inside[path] = inside(path, self._root)
+        return self._inside[path]
+
+    def backup(self, name: str, folders: list[str]) -> tuple[str, int]:
+        """Path and permission bits of a backup; "" when it is gone."""
+        key = (name, folders[0])
+        if key not in self._backups:
+            path = find_backup(name, folders)
+            try:
+                self._backups[key] = (path, os.lstat(path).st_mode & 0o777 if path else 0)
+            except OSError:
+                self._backups[key] = ("", 0)
+        return self._backups[key]
 
 
 def _state(
-    history: History, prompt: str, entry: Entry, earliest: dict[str, Json], folders: list[str], root: str
+    history: History, prompt: str, entry: Entry, earliest: dict[str, Json], folders: list[str], disk: _Disk
 ) -> PartialState:
     own = history.files[prompt]
     files: dict[bytes, FileState] = {}
     missing: list[bytes] = []
     outside = 0
     for key, backup in {**earliest, **own}.items():
-        path = inside(_path(history, key, backup), root)
+        path = disk.inside(_path(history, key, backup))
         if path is None:
             outside += 1
             continue
-        state = _backup(backup, folders, inferred=key not in own)
+        state = _backup(backup, folders, disk, inferred=key not in own)
         if state is None:
             missing.append(path)
         else:
@@ -152,13 +189,13 @@ def _path(history: History, key: str, backup: Json) -> str:
     return os.path.join(history.start, key)
 
 
-def _backup(backup: Json, folders: list[str], *, inferred: bool) -> FileState | None:
+def _backup(backup: Json, folders: list[str], disk: _Disk, *, inferred: bool) -> FileState | None:
     """The state that a backup stands for; None when its file is gone or its name is not one of Claude's."""
     name = backup.get("backupFileName", "")
     if name is None:
         return FileState("absent", mode=0, inferred=inferred)
-    path = find_backup(name, folders) if isinstance(name, str) else ""
-    return FileState("file", path, os.lstat(path).st_mode & 0o777, inferred) if path else None
+    path, mode = disk.backup(name, folders) if isinstance(name, str) else ("", 0)
+    return FileState("file", path, mode, inferred) if path else None
 
 
 def find_backup(name: str, folders: Sequence[str]) -> str:
@@ -187,7 +224,7 @@ def _folders(history: History, histories: list[History]) -> list[str]:
 def _main_files(conversation: Conversation, sources: Sequence[Source] | None) -> list[Source]:
     if sources is None:
         return [on_disk(file) for file in conversation.info.files]
-    return [source for source in sources if not sub_agent_of(source.name)]
+    return [source for source in sources if not sub_agent_of(source.file)]
 
 
 # ---- what the records prove

@@ -9,6 +9,7 @@ from typing import BinaryIO, cast
 
 from msgspec import Struct
 
+from ..base import Source
 from ..forms.jsonl import Reached, Unreadable, from_raw, nanoseconds, parse
 from .faces import AGENT_TOOLS, BOOKKEEPING, CHAIN, Face, call_prompt, faces, text_of, unknown
 from .filenames import META
@@ -28,7 +29,6 @@ _KINDS = {
 }
 _FINISHED = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _END_OF_TURN = frozenset({"stop_hook_summary", "turn_duration"})
-_HISTORY = frozenset({"file-history-snapshot", "file-history-delta"})
 _LARGEST_META = 1 << 20
 
 
@@ -79,31 +79,27 @@ class More(Struct, gc=False):
 class Notes:
     """Of one file, in its order."""
 
-    def __init__(self, name: str, cwd: str) -> None:
-        self.name = name
+    def __init__(self, source: Source, cwd: str) -> None:
+        self.name = source.name
+        self.file = source.file
+        """The agent's file of which this may be a former version."""
         self.cwd = cwd
         self.noted: list[Noted] = []
         self.tail: list[Noted] = []
         """Of a last line without its line feed: it may still be being written."""
         self.call = ""
         """Of what is written about a sub-agent: the call that started it."""
-        self.start = ""
-        """The folder that the session was started in."""
-        self.origin = ""
-        """The session that it was forked from."""
-        self.history: list[tuple[int, int]] = []
-        """Offset and length of the lines of the file history that were not folded yet."""
         self._starting: set[str] = set()
         """Calls that start sub-agents."""
 
     def read_on(self, file: BinaryIO, reached: Reached) -> None:
         """Notes what stands behind the place."""
         self.tail = []
-        if self.name.endswith(META):
+        if self.file.endswith(META):
             found = parse(file.read(_LARGEST_META)).get("toolUseId")
             self.call = found if isinstance(found, str) else ""
             return
-        side = self.name.rpartition("/")[2].startswith("agent-")
+        side = self.file.rpartition("/")[2].startswith("agent-")
         add = self.noted.append
         for offset, length, line in records(file, reached):
             keep = add if offset < reached.offset else self.tail.append
@@ -117,10 +113,6 @@ class Notes:
                 keep(self._no_place(offset, length, line))
             elif line.title:
                 keep(Noted(offset, length, kind, more=More(title=line.title)))
-            elif kind in _HISTORY and offset < reached.offset:
-                self.history.append((offset, length))
-            if line.cwd and not self.start:
-                self.start, self.origin = line.cwd, line.forked.session if line.forked is not None else ""
 
     def _record(self, offset: int, length: int, line: Line, uid: str, side: bool) -> Noted:
         kind = line.type

@@ -7,7 +7,6 @@ turned back into a path, so what counts is the folder that the records name.
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,9 +16,12 @@ from typing import Any
 import msgspec
 
 from ...model import SessionInfo
-from ...text import first_line
+from ...text import clean, first_line
 from ..base import Source
-from ..forms.regular import on_disk, open_regular
+from ..forms.belonging import Belonging
+from ..forms.jsonl import LONGEST
+from ..forms.regular import descriptor, on_disk, open_regular, why
+from ..forms.uncollected import uncollected
 from .faces import faces
 from .filenames import META, session_of, sub_agent_of
 from .home import config_home
@@ -29,15 +31,25 @@ AGENT = "claude"
 CLEANUP_DAYS = 30
 """What Claude Code takes when its settings say nothing."""
 WINDOW = 64 << 10
+_BEGINNING = 16 << 10
+"""So much of the first window is enough for nearly every session."""
 _LONGEST_NAME = 200
-_LARGEST_FIRST_RECORD = 64 << 20
-_STAMP = re.compile(rb'"timestamp":"([0-9T:.+-]{19,29}Z?)"')
-_TITLES = (
-    ("custom-title", "customTitle"),
-    ("ai-title", "aiTitle"),
-    ("last-prompt", "lastPrompt"),
-    ("summary", "summary"),
-)
+_BEFORE_STAMP = b'"timestamp":"'
+_STAMP = len("2026-11-30T18:20:54.149Z")
+_STAMPS = 3
+"""Records of which the times are looked at: they stand in the order in which they were written."""
+_HISTORY = b'{"type":"file-history-'
+_TEXTS = {
+    b"custom-title": "customTitle",
+    b"ai-title": "aiTitle",
+    b"last-prompt": "lastPrompt",
+    b"summary": "summary",
+    b"relocated": "relocatedCwd",
+}
+"""Kinds of records that a list tells of, and where in them the text stands; titles in the order in which they count."""
+_MOVED = b"relocated"
+_TELLING = tuple(b'{"type":"%s"' % kind for kind in _TEXTS)
+_KIND = len(b'{"type":"')
 
 
 class _Cleanup(msgspec.Struct):
@@ -94,22 +106,43 @@ def backups(session: str) -> str:
 
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
-    """Sessions that were started (or moved to) in the root or under it, not under a nested root; the newest first."""
+    """Sessions that were started (or moved to) in the root or under it, not under a nested root; the newest first.
+
+    What cannot be read stands among them, with the reason, when it is where sessions of the root are kept.
+    """
     real = os.path.realpath(root)
-    inner = [os.path.realpath(folder) for folder in nested if is_under(os.path.realpath(folder), real)]
-    found = [
-        seen
-        for folder in _folders_of(real)
-        for seen in map(_look, _session_files(folder))
-        if seen is not None and _belongs(seen.cwd, real, inner)
-    ]
-    infos = [_info(family) for family in _families(found)]
+    here = Belonging(real, nested)
+    found: list[_Seen] = []
+    with uncollected():
+        for folder in _folders_of(real):
+            own = os.path.basename(folder) in (project_name(real), os.path.basename(project_folder(real)))
+            for file in _session_files(folder):
+                seen = _look(file)
+                if seen is not None and _belongs(seen, here, own, os.path.basename(folder)):
+                    found.append(seen)
+        infos = [_info(family) for family in _families(found)]
     return sorted(infos, key=lambda info: (-info.updated, info.id))
 
 
-def _belongs(cwd: str, root: str, nested: list[str]) -> bool:
-    real = os.path.realpath(cwd)
-    return is_under(real, root) and not any(is_under(real, folder) for folder in nested)
+def _belongs(seen: _Seen, here: Belonging, own: bool, folder: str) -> bool:
+    """Whether a session is one of the root; `own`: its file stands where the program looks for those of the root."""
+    if not seen.cwd:
+        seen.cwd = here.root
+        return own
+    if here.has(seen.cwd):
+        return True
+    if own and _is_foreign(seen.cwd, folder):
+        seen.problem = seen.problem or f"it was started in {clean(seen.cwd)}, which is not on this machine"
+        return True
+    return False
+
+
+def _is_foreign(cwd: str, folder: str) -> bool:
+    """Whether a start folder is of another machine: not here, and the program would keep its sessions elsewhere."""
+    try:
+        return not os.path.isabs(cwd) or (not os.path.exists(cwd) and project_name(cwd) != folder)
+    except ValueError:
+        return True
 
 
 def sources(info: SessionInfo) -> list[Source]:
@@ -126,18 +159,13 @@ def sources(info: SessionInfo) -> list[Source]:
     return [on_disk(file) for file in dict.fromkeys(found)]
 
 
-def is_under(path: str, root: str) -> bool:
-    """Whether a path is a folder or lies under it; both are taken as they are written."""
-    return bool(path) and (path == root or path.startswith(root.rstrip(os.sep) + os.sep))
-
-
 @dataclass(slots=True)
 class _Seen:
     """What a glance at a session's file told."""
 
     file: str
     id: str
-    bytes: int
+    size: int
     updated: int
     cwd: str = ""
     first: str = ""
@@ -146,41 +174,67 @@ class _Seen:
     origin: str = ""
     """Session that it was copied from, and the id that its first record had there."""
     origin_message: str = ""
-    copied: bool = False
-    """Signs that the beginning was not written here: no wire log before the first answer."""
-    titles: dict[str, str] = field(default_factory=dict[str, str])
+    titles: dict[bytes, str] = field(default_factory=dict[bytes, str])
     prompt: str = ""
+    problem: str = ""
 
 
 def _look(file: str) -> _Seen | None:
-    """The first and the last 64 KiB of a file; None for one that says nothing of a conversation."""
+    """The first and the last 64 KiB of a file; None for one that holds records, but no conversation."""
+    seen = _Seen(file, session_of(file), 0, 0)
     try:
-        with open_regular(file) as opened:
-            status = os.fstat(opened.fileno())
-            seen = _Seen(file, session_of(file), status.st_size, status.st_mtime_ns)
-            head = opened.read(WINDOW)
-            _look_at_head(seen, head)
-            while not seen.first and len(head) < min(status.st_size, _LARGEST_FIRST_RECORD):
-                # The first record alone is larger than the window: a pasted image, a long prompt.
-                head += opened.read(len(head))
-                _look_at_head(seen, head)
-            opened.seek(max(0, status.st_size - WINDOW))
-            tail = opened.read()
-    except OSError:
-        return None
-    if not seen.cwd:
+        opened = descriptor(file)
+    except OSError as error:
+        seen.problem = why(error)
+        return seen
+    try:
+        status = os.fstat(opened)
+        size, seen.updated = status.st_size, status.st_mtime_ns
+        seen.size = size
+        head = os.read(opened, _BEGINNING)
+        readable = _look_at_head(seen, head, size)
+        # The first record alone can be larger than the window: a pasted image, a long prompt.
+        while not seen.prompt and len(head) < min(size, LONGEST if not seen.first else WINDOW):
+            more = os.pread(opened, max(WINDOW - len(head), len(head)), len(head))
+            if not more:
+                break
+            head += more
+            readable = _look_at_head(seen, head, size)
+        tail = os.pread(opened, WINDOW, size - WINDOW) if size > WINDOW else head
+    except OSError as error:
+        seen.problem = why(error)
+        return seen
+    finally:
+        os.close(opened)
+    if not seen.cwd and size > WINDOW:
         later = (record for _, _, record in records(BytesIO(tail)))
         seen.cwd = next((record.cwd for record in later if not isinstance(record, Unreadable) and record.cwd), "")
     if not seen.cwd:
-        return None
-    _look_at_tail(seen, tail, whole=status.st_size <= WINDOW)
+        # Without a time, so that it is never taken for the newest session.
+        seen.problem, seen.updated = _nothing(size, readable), 0
+        return seen if seen.problem else None
+    _look_at_tail(seen, tail, whole=size <= WINDOW)
     return seen
 
 
-def _look_at_head(seen: _Seen, head: bytes) -> None:
-    """Folder, first record and first prompt."""
-    for _, _, record in records(BytesIO(head)):
-        if isinstance(record, Unreadable) or record.uuid is None:
+def _nothing(size: int, readable: bool) -> str:
+    """Why a file tells nothing; "" for a small one that holds what stands beside conversations, and none of these."""
+    if not size:
+        return "its file is empty"
+    if size > WINDOW:
+        return "its beginning and its end cannot be read"
+    return "" if readable else "nothing in its file can be read"
+
+
+def _look_at_head(seen: _Seen, head: bytes, size: int) -> bool:
+    """Folder, first record and first prompt; gives whether any record was there. A line that is cut off is left out."""
+    readable = False
+    whole = head if len(head) >= size else head[: head.rfind(b"\n") + 1]
+    for _, _, record in records(BytesIO(whole)):
+        if isinstance(record, Unreadable):
+            continue
+        readable = True
+        if record.uuid is None:
             continue
         if not seen.first:
             seen.first = record.uuid
@@ -192,30 +246,47 @@ def _look_at_head(seen: _Seen, head: bytes) -> None:
             seen.prompt = next((face.text for face in faces(record, "") if face.kind == "prompt"), "")
         if seen.cwd and seen.prompt:
             break
-    answer = head.find(b'"type":"assistant"')
-    log = head.find(WIRE_LOG)
-    seen.copied = answer >= 0 and not 0 <= log < answer
+    return readable
 
 
 def _look_at_tail(seen: _Seen, tail: bytes, *, whole: bool) -> None:
     """Titles, the newest time, where the session was moved to; the newest of each counts."""
-    moved = ""
-    lines = tail.split(b"\n")
-    for line in reversed(lines if whole else lines[1:]):
-        if not line.startswith(b'{"type":"'):
-            continue
-        record = parse(line)
-        kind = record.get("type")
-        for name, key in _TITLES:
-            text = record.get(key)
-            if kind == name and isinstance(text, str) and (name != "summary" or _is_own(record, tail)):
-                seen.titles.setdefault(name, first_line(text))
-        if kind == "relocated" and not moved and isinstance(record.get("relocatedCwd"), str):
-            moved = record["relocatedCwd"]
-    seen.cwd = moved or seen.cwd
-    newest = max((nanoseconds(stamp.decode()) for stamp in _STAMP.findall(tail)), default=0)
+    told: dict[bytes, str] = {}
+    stamps: list[bytes] = []
+    end = len(tail)
+    while end > 0:
+        start = tail.rfind(b"\n", 0, end) + 1
+        if not start and not whole:
+            break
+        if tail.startswith(_TELLING, start):
+            kind = tail[start + _KIND : tail.find(b'"', start + _KIND)]
+            text = told.get(kind) or _told(tail[start:end], kind, tail)
+            if text:
+                told[kind] = text
+        elif len(stamps) < _STAMPS and not tail.startswith(_HISTORY, start):
+            # Snapshots of a copy stand at its end, with the times that they had in the original.
+            place = tail.find(_BEFORE_STAMP, start, end) + len(_BEFORE_STAMP)
+            if place >= len(_BEFORE_STAMP):
+                stamps.append(tail[place : tail.find(b'"', place, place + 40)])
+        end = start - 1
+    seen.cwd = told.pop(_MOVED, "") or seen.cwd
+    seen.titles = told
+    # Of one form they compare as they are.
+    one_form = all(len(stamp) == _STAMP for stamp in stamps)
+    times = [
+        nanoseconds(stamp.decode("ascii", "replace")) for stamp in ([max(stamps)] if stamps and one_form else stamps)
+    ]
     # The time of a fork's file is set back, and copying a file changes it: what the records say is better.
-    seen.updated = newest or seen.updated
+    seen.updated = max(times, default=0) or seen.updated
+
+
+def _told(line: bytes, kind: bytes, tail: bytes) -> str:
+    """The title that a line gives, or the folder that the session was moved to."""
+    record = parse(line)
+    text = record.get(_TEXTS[kind])
+    if not isinstance(text, str) or (kind == b"summary" and not _is_own(record, tail)):
+        return ""
+    return text if kind == _MOVED else first_line(text)
 
 
 def _is_own(summary: dict[str, Any], tail: bytes) -> bool:
@@ -245,25 +316,37 @@ def _families(found: list[_Seen]) -> list[list[_Seen]]:
     families: dict[str, list[_Seen]] = {}
     for seen in found:
         families.setdefault(lead(seen.id), []).append(seen)
-    return [sorted(family, key=_age) for family in families.values()]
+    return [sorted(family, key=_age) if len(family) > 1 else family for family in families.values()]
 
 
 def _age(seen: _Seen) -> tuple[object, ...]:
-    return (bool(seen.origin), seen.began, seen.copied, seen.updated, seen.id)
+    return (bool(seen.origin), seen.began, _is_copied(seen.file), seen.updated, seen.id)
+
+
+def _is_copied(file: str) -> bool:
+    """Signs that a beginning was not written in this file: no wire log before the first answer."""
+    try:
+        with open_regular(file) as opened:
+            head = opened.read(WINDOW)
+    except OSError:
+        return False
+    answer = head.find(b'"type":"assistant"')
+    return answer >= 0 and head.find(WIRE_LOG, 0, answer) < 0
 
 
 def _info(family: list[_Seen]) -> SessionInfo:
     oldest = family[0]
-    titles = [oldest.titles[name] for name, _ in _TITLES if oldest.titles.get(name)]
+    titles = [oldest.titles[kind] for kind in _TEXTS if kind in oldest.titles]
     return SessionInfo(
         id=oldest.id,
         agent=AGENT,
         title=(titles or [oldest.prompt or oldest.id[:8]])[0],
         updated=max(seen.updated for seen in family),
-        bytes=sum(seen.bytes for seen in family),
+        bytes=sum(seen.size for seen in family),
         files=tuple(seen.file for seen in family),
         ids=tuple(seen.id for seen in family),
         cwd=oldest.cwd,
+        problem=next((seen.problem for seen in family if seen.problem), ""),
     )
 
 
@@ -283,15 +366,12 @@ def _folders_of(root: str) -> list[str]:
 
 
 def _session_files(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as items:
-            return sorted(
-                item.path
-                for item in items
-                if item.name.endswith(".jsonl") and not item.name.startswith("agent-") and item.is_file()
-            )
-    except OSError:
-        return []
+    """Whatever has the name of a session's file: what stands in the place of one is told, not passed over."""
+    return [
+        os.path.join(folder, name)
+        for name in sorted(_names(folder))
+        if name.endswith(".jsonl") and not name.startswith("agent-")
+    ]
 
 
 def _is_agent_file(name: str) -> bool:

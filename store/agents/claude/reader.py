@@ -6,15 +6,16 @@ problems; the rest stays whole.
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
-from ..base import Source
+from ..base import PartialState, Source
 from ..forms.growing import Followed, Growing
+from ..forms.uncollected import uncollected
 from .gathering import Gathered, entry_id
+from .history import Histories
 from .notes import GOOD_LEAF, SPOKEN, Notes
 from .tree import DETACHED, HIDDEN, PROMPT, ROOT, Arranged, break_cycles
 
@@ -30,6 +31,7 @@ class Following:
     def __init__(self) -> None:
         self._cwd = ""
         self._files = Growing(self._fresh, Notes.read_on)
+        self._histories = Histories()
 
     def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
         """All of a session that its sources hold now."""
@@ -37,17 +39,17 @@ class Following:
             # Paths are shown relative to it, so everything is read again where the session was moved.
             self._cwd = info.cwd
             self._files = Growing(self._fresh, Notes.read_on)
-        paused = gc.isenabled()
-        # A hundred thousand small objects are made and none is garbage: the collector would only walk them again.
-        gc.disable()
-        try:
+        with uncollected():
             return _joined(info, self._files.read(sources))
-        finally:
-            if paused:
-                gc.enable()
 
-    def _fresh(self, name: str) -> Notes:
-        return Notes(name, self._cwd)
+    def file_states(
+        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
+    ) -> list[PartialState]:
+        """States of files from Claude's own backups, the oldest first."""
+        return self._histories.file_states(conversation, root, sources)
+
+    def _fresh(self, source: Source) -> Notes:
+        return Notes(source, self._cwd)
 
 
 def _joined(info: SessionInfo, files: Sequence[Followed[Notes]]) -> Conversation:

@@ -8,8 +8,9 @@ import time
 from typing import Any, cast
 
 from ...model import Live
+from ..forms.belonging import is_under
 from .home import config_home
-from .places import AGENT, is_under
+from .places import AGENT
 
 _MILLISECOND = 1_000_000
 

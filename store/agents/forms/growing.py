@@ -40,8 +40,8 @@ class Followed(Generic[State]):
 class Growing(Generic[State]):
     """Reads files of lines again and again, each time only what is new."""
 
-    def __init__(self, fresh: Callable[[str], State], read_on: Callable[[State, BinaryIO, Reached], None]) -> None:
-        """`fresh` makes the state of a file by its name; `read_on` adds what stands behind `reached`, and moves it.
+    def __init__(self, fresh: Callable[[Source], State], read_on: Callable[[State, BinaryIO, Reached], None]) -> None:
+        """`fresh` makes the state of a source; `read_on` adds what stands behind `reached`, and moves it.
 
         `read_on` is called each time that the file was changed; what it read of a line without end it must forget then.
         """
@@ -64,12 +64,12 @@ class Growing(Generic[State]):
             with source.open() as file:
                 identity = _identity(file)
                 if held is None or held.identity != identity or not _goes_on(held, file):
-                    held = Followed(self._fresh(source.name), identity=identity)
+                    held = Followed(self._fresh(source), identity=identity)
                 held.stamp = stamp
                 self._read_on(held.state, file, held.reached)
                 held.seam = _seam(file, held.reached.offset)
         except OSError as error:
-            return Followed(self._fresh(source.name), failure=why(error))
+            return Followed(self._fresh(source), failure=why(error))
         return held
 
 

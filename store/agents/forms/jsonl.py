@@ -152,9 +152,15 @@ class Records(Generic[T]):
             return None
 
 
-def lines(file: BinaryIO) -> Iterator[tuple[int, bytes, bool]]:
-    """Offset and bytes of every line that is not too long, split on LF only, and whether it has its line feed."""
-    for offset, data, _, ended in _lines(file, 0):
+def lines(file: BinaryIO, reached: Reached | None = None) -> Iterator[tuple[int, bytes, bool]]:
+    """Offset and bytes of every line that is not too long, split on LF only, and whether it has its line feed.
+
+    Goes on from where `reached` is, and moves it as `Records.read` does.
+    """
+    reached = Reached() if reached is None else reached
+    for offset, data, length, ended in _lines(file, reached.offset):
+        if ended:
+            reached.offset, reached.lines = offset + length, reached.lines + 1
         if data is not None:
             yield offset, data[:-1] if ended else data, ended
 

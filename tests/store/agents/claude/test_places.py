@@ -116,19 +116,54 @@ def test_names_of_project_folders_are_those_of_the_program() -> None:
     assert project_name("/tmp/\U0001f600") == "-tmp---"
 
 
-def test_broken_files_hide_no_session(home: Path, tmp_path: Path) -> None:
+def test_broken_files_hide_no_session_and_are_told(home: Path, tmp_path: Path) -> None:
     root = folder(tmp_path, "shop")
     made = session(home, root)
     place = made.file.parent
-    (place / f"{uuid.uuid4()}.jsonl").touch()
-    (place / f"{uuid.uuid4()}.jsonl").write_bytes(b"\0" * 5000)
-    (place / f"{uuid.uuid4()}.jsonl").write_text("not json\n")
+    (place / "empty.jsonl").touch()
+    (place / "nuls.jsonl").write_bytes(b"\0" * 5000)
+    (place / "junk.jsonl").write_text("not json\n")
+    (place / "large.jsonl").write_bytes(b"\xff" * 3 * WINDOW)
+    (place / "folder.jsonl").mkdir()
+    (place / "dangling.jsonl").symlink_to("nowhere")
+    (place / "circle.jsonl").symlink_to("circle.jsonl")
+    os.mkfifo(place / "fifo.jsonl")
+    assert listed(root)[0] == made.id
+    assert {info.id: info.problem for info in claude.sessions(str(root))} == {
+        made.id: "",
+        "empty": "its file is empty",
+        "nuls": "nothing in its file can be read",
+        "junk": "nothing in its file can be read",
+        "large": "its beginning and its end cannot be read",
+        "folder": "its file cannot be read (it is a folder)",
+        "dangling": "its file cannot be read (No such file or directory)",
+        "circle": "its file cannot be read (Too many levels of symbolic links)",
+        "fifo": "its file cannot be read (it is no regular file)",
+    }
+
+
+def test_what_holds_no_conversation_is_no_session(home: Path, tmp_path: Path) -> None:
+    root = folder(tmp_path, "shop")
+    made = session(home, root)
+    place = made.file.parent
     (place / f"{uuid.uuid4()}.jsonl.orphaned-1796062825878").write_bytes(made.file.read_bytes())
-    (place / f"{uuid.uuid4()}.jsonl").mkdir()
-    (place / f"{uuid.uuid4()}.jsonl").symlink_to("nowhere")
     snapshot = [line for line in made.file.read_text().splitlines() if "file-history-snapshot" in line]
     (place / f"{uuid.uuid4()}.jsonl").write_text("\n".join(snapshot) + "\n")
     assert listed(root) == [made.id]
+
+
+@pytest.mark.parametrize("cwd", ["/Users/ann/shop", "C:\\Users\\ann\\shop", "/with\0nul", "/half\ud83d"])
+def test_a_session_of_another_machine_is_told_where_its_file_was_put(home: Path, tmp_path: Path, cwd: str) -> None:
+    root = folder(tmp_path, "shop")
+    made = session(home, root)
+    data = made.file.read_bytes().replace(json.dumps(str(root)).encode(), json.dumps(cwd).encode())
+    made.file.write_bytes(data)
+    info = only(root)
+    assert info.id == made.id
+    assert "not on this machine" in info.problem
+    assert info.problem.isprintable()
+    assert [entry.text for entry in claude.read(info).entries if entry.kind == "prompt"] == ["Do it"]
+    assert listed(folder(tmp_path, "other")) == []
 
 
 def test_without_any_session_there_is_none(tmp_path: Path) -> None:
