@@ -8,6 +8,8 @@ from .model import Entry, Point
 from .text import first_line
 
 LONGEST = 40
+RUN = {"start": "before", "stop": "during", "end": "after"}
+"""How checkpoints of `forkpoint run` stand to the command that their text names."""
 REASONS = {
     "start": "when the session started",
     "stop": "after the reply",
@@ -47,6 +49,8 @@ def title(point: Point | None, entry: Entry | None) -> str:
         return f'"{point.label}"'
     if entry is not None and entry.kind == "prompt":
         return prompt_title(entry, "before" if point is None or point.side == "before" else "after")
+    if point is not None and entry is not None and entry.flavour == "save" and point.reason in RUN and point.text:
+        return f'{RUN[point.reason]} "{shortened(point.text)}"'
     if point is not None and point.reason in REASONS and point.reason != "import":
         words = REASONS[point.reason]
         return f'{words} "{shortened(point.text)}"' if point.text and point.reason == "manual" else words

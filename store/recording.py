@@ -23,7 +23,7 @@ from .errors import UnsafePlace
 from .home import data_folder, make_folder
 from .hook import HookEvent, Hooks, Step
 from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, cast, suppress
-from .processes import born, is_there
+from .processes import born, is_there, let_go
 from .roots import Place
 from .walk import named
 
@@ -211,26 +211,12 @@ def _work_alone(work: Callable[[], None], writer: int, home: Path, root: str) ->
     """The life of the process that saves: apart from the agent's terminal and pipes; its answer is one byte."""
     try:
         os.setsid()
-        _let_go(writer)
+        let_go(writer)
         _noting(work, home, root)
         _unmark_late(home, root)
         os.write(writer, DONE)
     finally:
         os._exit(0)
-
-
-def _let_go(kept: int) -> None:
-    """Lets go what came along from the hook: the agent's pipes, and files whose locks would otherwise live on here.
-
-    Each number is filled with /dev/null, not freed: an object of the parent's that still thinks it owns the number
-    would otherwise close, when it is collected, whatever we opened under it since.
-    """
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    for number in range(max(kept, nothing) + 256):
-        if number not in (kept, nothing):
-            with suppress(OSError):
-                os.fstat(number)
-                os.dup2(nothing, number, inheritable=number < 3)
 
 
 def _noting(work: Callable[[], None], home: Path, root: str) -> None:

@@ -28,6 +28,8 @@ class Saved(NamedTuple):
     """Source and reason, where it could not be asked what is ignored."""
     interrupted: bool = False
     """A restore was interrupted here, and nobody has settled it yet."""
+    made: bool = True
+    """It was stored now; False when only what differs was to be, and nothing did: `id` is the newest one."""
 
 
 def root_of(folder: str | os.PathLike[str] | None, home: Path | None = None) -> str:
@@ -52,13 +54,18 @@ def save(
     label: str = "",
     agent: str = "",
     session: str = "",
+    reason: str = "manual",
+    text: str = "",
+    only_drift: bool = False,
+    wait: float | None = None,
     agreed: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Saved:
     """A checkpoint of a root as it is now; returns when it is on the disk.
 
-    `agreed`: the first one may be of a very large folder (rule 8), or of one made anew under a recorded path; else
-    Refused. `progress` gets (files so far, 0).
+    `only_drift`: only where the files are not those of the newest one. `wait`: seconds for others at work, by default
+    as long as the person chose. `agreed`: the first one may be of a very large folder (rule 8), or of one made anew
+    under a recorded path; else Refused. `progress` gets (files so far, 0).
     """
     place = roots.adopt(root, home or data_folder(), anew=agreed)
     if place.deleting_file.exists():
@@ -66,18 +73,18 @@ def save(
 
         finish(place)
     asked = time.monotonic_ns()
-    with place.locked("save"), ahead.begun(place) as begun:
+    with place.locked("save", wait), ahead.begun(place) as begun:
         from .checkpoints import capture, points  # the second process goes through the folders while these are imported
 
-        draft = points.Checkpoint(reason="manual", agent=agent, session=session, label=label)
-        wanted = capture.Wanted(draft, agreed=agreed, asked=asked, ahead=begun)
+        draft = points.Checkpoint(reason=reason, agent=agent, session=session, text=text, label=label)
+        wanted = capture.Wanted(draft, only_drift, agreed=agreed, asked=asked, ahead=begun)
         taken = capture.take(
             place, wanted, locked=True, progress=(lambda done: progress(done, 0)) if progress else None
         )
     _keep_small(place)
     unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
     uncaptured = tuple(sorted(taken.uncaptured.items()))
-    return Saved(taken.id, label, taken.files, uncaptured, tuple(unanswered), _interrupted(place))
+    return Saved(taken.id, label, taken.files, uncaptured, tuple(unanswered), _interrupted(place), taken.made)
 
 
 def _interrupted(place: Place) -> bool:

@@ -60,7 +60,12 @@ def _end(code: int) -> NoReturn:
 
 def _let_the_owner_in() -> None:
     """What we write must be readable for us: an umask that takes bits from the owner leaves them; others' stay."""
-    os.umask(os.umask(0o077) & 0o077)
+    mask = os.umask(0o077)
+    os.umask(mask & 0o077)
+    if mask & 0o700:
+        from . import given
+
+        given.umask = mask
 
 
 def _fill_standard_files() -> None:
@@ -72,6 +77,9 @@ def _fill_standard_files() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
             stream = os.fdopen(number, "r" if name == "stdin" else "w", closefd=False)
             setattr(sys, name, stream)
+            from . import given
+
+            given.closed = (*given.closed, number)
 
 
 def _leave_out_the_project() -> None:

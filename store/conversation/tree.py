@@ -10,6 +10,7 @@ from ..catalog.catalog import Row
 from ..checkpoints.points import Checkpoint, from_plain
 from ..git.reader import Stored
 from ..model import Branch, Conversation, Entry, Here, Live, Operation, Point, SessionTree
+from ..naming import RUN
 from ..operations import FINAL, Record, taken_back
 from .binding import Binding
 from .branches import branches
@@ -152,6 +153,8 @@ def bare(rows: Iterable[Row], held: Marks | None = None) -> list[Point]:
 
 def _plain_name(checkpoint: Checkpoint) -> str:
     names = {"manual": "checkpoint", "guard": "guard before a restore", "start": "first checkpoint"}
+    if checkpoint.text and checkpoint.reason in RUN:
+        return f"{RUN[checkpoint.reason]} {checkpoint.text}"
     return checkpoint.text or names.get(checkpoint.reason, checkpoint.reason)
 
 

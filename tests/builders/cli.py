@@ -61,12 +61,18 @@ def process(
 class Talk:
     """A command in a terminal, with somebody who reads and answers."""
 
-    def __init__(self, *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str | Path,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        program: Sequence[str] = COMMAND,
+    ) -> None:
         master, slave = pty.openpty()
         self._master = master
         self.seen = ""
         self.child = subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
+            [*program, *map(str, arguments)],
             cwd=cwd,
             env={"NO_COLOR": "1", "COLUMNS": "120", **(env or os.environ)},
             preexec_fn=partial(_start_in_terminal, slave),

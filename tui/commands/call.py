@@ -152,8 +152,11 @@ def place(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
-def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
-    """Makes a command of a function whose first argument is the call and whose answer is the exit code."""
+def command(name: str, **settings: object) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Makes a command of a function whose first argument is the call and whose answer is the exit code.
+
+    `settings` are those of click's context.
+    """
 
     import click
 
@@ -162,6 +165,6 @@ def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
         def start(**arguments: Any) -> int:
             return function(call_of(click.get_current_context()), **arguments) or 0
 
-        return click.command(name)(place(start))
+        return click.command(name, context_settings=settings)(place(start))
 
     return make

@@ -37,6 +37,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "install": "recording",
         "uninstall": "recording",
         "hook": "recording",
+        "run": "run",
     },
     "Health": {
         "verify": "health",
