@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 from ...model import Block, Entry
 from ...text import clean, without_colour
 from ..forms.plain import items, string, table
+from ..forms.regular import open_regular
 from .faces import faces, prompt_text
-from .places import open_file as open_on_disk
 from .records import Line, Unreadable, parse, records
 
 OpenFile = Callable[[str], BinaryIO]
@@ -19,7 +19,7 @@ OpenFile = Callable[[str], BinaryIO]
 
 def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
     """The parts of an entry in full; a record that is gone or unreadable is shown as such."""
-    data = _data(entry, open_file or open_on_disk)
+    data = _data(entry, open_file or open_regular)
     record = parse(data)
     if not record:
         text = clean(data.decode("utf-8", "replace"), keep_lines=True)
@@ -47,7 +47,7 @@ def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
 
 def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
     """Model, tokens, cost and the like; only what the record has."""
-    record = parse(_data(entry, open_file or open_on_disk))
+    record = parse(_data(entry, open_file or open_regular))
     message = table(record.get("message"))
     usage = table(message.get("usage") or record.get("usage"))
     provider, model = message.get("provider"), message.get("model")

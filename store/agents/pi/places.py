@@ -13,13 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
-from typing import BinaryIO
 
 from ...model import SessionInfo
 from ...text import first_line
 from ..base import Source
+from ..forms.belonging import Belonging
+from ..forms.regular import open_regular, why
 from .faces import faces
 from .home import agent_home, chosen_folder
+from .notes import told
 from .records import NEWEST, Line, Unreadable, nanoseconds, old_id, records
 
 AGENT = "pi"
@@ -65,16 +67,15 @@ def every_folder() -> list[str]:
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
     """Sessions that were started in the root or under it, but not under a nested root; the newest first."""
-    real = os.path.realpath(root)
-    inner = [os.path.realpath(folder) for folder in nested if is_under(os.path.realpath(folder), real)]
+    belonging = Belonging(root, nested)
     found = [
         seen
-        for folder in _folders_of(real)
+        for folder in _folders_of(belonging.root)
         for seen in map(_look, _session_files(folder))
-        if seen is not None and _belongs(seen, real, inner)
+        if seen is not None and _belongs(seen, belonging)
     ]
     for seen in found:
-        seen.cwd = seen.cwd or real
+        seen.cwd = seen.cwd or belonging.root
     infos = [_info(family) for family in _families(found)]
     return sorted(infos, key=lambda info: (-info.updated, info.id))
 
@@ -86,17 +87,7 @@ def sources(info: SessionInfo) -> list[Source]:
 
 def on_disk(file: str) -> Source:
     """A file as a source. Pi writes one of an old version anew when it opens it."""
-    return Source(file, partial(open_file, file), grows=_version(file) >= NEWEST)
-
-
-def open_file(file: str) -> BinaryIO:
-    """Opens a file of the agent for reading."""
-    return open(file, "rb")
-
-
-def is_under(path: str, root: str) -> bool:
-    """Whether a path is a folder or lies under it; both are taken as they are written."""
-    return bool(path) and (path == root or path.startswith(root.rstrip(os.sep) + os.sep))
+    return Source(file, partial(open_regular, file), grows=_version(file) >= NEWEST, ids=told)
 
 
 def header_of(data: bytes) -> Line | None:
@@ -109,7 +100,7 @@ def header_of(data: bytes) -> Line | None:
 
 def _version(file: str) -> int:
     try:
-        with open_file(file) as opened:
+        with open_regular(file) as opened:
             header = header_of(opened.readline(WINDOW))
     except OSError:
         return NEWEST
@@ -140,13 +131,15 @@ class _Seen:
 def _look(file: str) -> _Seen | None:
     """The first and the last 64 KiB of a file; None for one that is empty or gone."""
     try:
-        with open_file(file) as opened:
+        with open_regular(file) as opened:
             status = os.fstat(opened.fileno())
             head = opened.read(WINDOW)
             opened.seek(max(0, status.st_size - WINDOW))
             tail = opened.read() if status.st_size > WINDOW else head
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        return _Seen(file, session_of(file), 0, 0, problem=why(error))
     if not head.strip(b"\0 \t\r\n"):
         return None
     seen = _Seen(file, session_of(file), status.st_size, status.st_mtime_ns)
@@ -198,12 +191,11 @@ def _look_at_tail(seen: _Seen, tail: bytes, *, whole: bool) -> None:
     seen.updated = newest or seen.updated
 
 
-def _belongs(seen: _Seen, root: str, nested: list[str]) -> bool:
+def _belongs(seen: _Seen, belonging: Belonging) -> bool:
     """Whether a session was started under a root; one that does not tell is found by the name of its folder."""
     if not seen.cwd:
-        return os.path.basename(os.path.dirname(seen.file)) == folder_name(root)
-    real = os.path.realpath(seen.cwd)
-    return is_under(real, root) and not any(is_under(real, folder) for folder in nested)
+        return os.path.basename(os.path.dirname(seen.file)) == folder_name(belonging.root)
+    return belonging.has(seen.cwd)
 
 
 def _families(found: list[_Seen]) -> list[list[_Seen]]:

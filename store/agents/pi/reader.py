@@ -7,19 +7,22 @@ is and named among the problems.
 
 from __future__ import annotations
 
-import gc
 import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ...text import first_line
-from ..base import Source
+from ..base import PartialState, Source
+from ..forms.growing import Followed, Growing
 from ..forms.links import DETACHED, HIDDEN, ROOT, break_cycles, skip_hidden
-from .faces import Face, faces
+from ..forms.uncollected import uncollected
+from .faces import Face
+from .history import file_states
+from .notes import Noted, Notes
 from .places import session_of
-from .records import NEWEST, Line, Unreadable, nanoseconds, old_id, records
+from .records import NEWEST, Unreadable
 
 SHOWN, ASIDE = 1, 2
 """Kinds of nodes that are shown; what stands aside is no reason for a fork."""
@@ -27,40 +30,48 @@ SHOWN, ASIDE = 1, 2
 _ASIDE = frozenset({"custom", "context-edit", "unknown", "unreadable", "shell", "shell-output"})
 
 
-class Node:
-    """One record."""
-
-    __slots__ = ("faces", "file", "kind", "length", "offset", "parent", "prompt", "time", "uid")
-
-    def __init__(self, uid: str, shown: tuple[Face, ...], time: int, file: int, offset: int, length: int) -> None:
-        self.uid = uid
-        self.faces = shown
-        self.kind = HIDDEN if not shown else ASIDE if all(face.flavour in _ASIDE for face in shown) else SHOWN
-        self.time = time
-        self.file = file
-        self.offset = offset
-        self.length = length
-        self.parent = ROOT
-        self.prompt = ""
-        """A prompt's own time as Pi's extensions know it."""
-
-
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    """All of a session that its sources hold, in the order of their age. Raises OSError only."""
-    paused = gc.isenabled()
-    # A hundred thousand small objects are made and none is garbage: the collector would only walk them again.
-    gc.disable()
-    try:
-        return _read(info, sources)
-    finally:
-        if paused:
-            gc.enable()
+    """All of a session that its sources hold, in the order of their age."""
+    return Reading().read(info, sources)
 
 
-def _read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    found = _Gathered(info)
+class Reading:
+    """Reads a session again and again, of its files only what is new."""
+
+    def __init__(self) -> None:
+        self._cwd = ""
+        self._files = Growing(self._fresh, Notes.read_on)
+
+    def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
+        """All of the session that its sources hold now."""
+        if info.cwd != self._cwd:
+            self._cwd = info.cwd
+            self._files = Growing(self._fresh, Notes.read_on)
+        with uncollected():
+            return _joined(info, self._files.read(_newest_first(sources)))
+
+    def file_states(
+        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
+    ) -> list[PartialState]:
+        """States of files at each prompt, as the calls of Pi's own tools tell them."""
+        return file_states(conversation, root, sources)
+
+    def _fresh(self, source: Source) -> Notes:
+        return Notes(source, self._cwd)
+
+
+def _newest_first(sources: Sequence[Source]) -> list[Source]:
+    """Each file before what it was formerly: what both tell is the newer one's."""
+    groups: dict[str, list[Source]] = {}
     for source in sources:
-        found.read(source)
+        groups.setdefault(source.file, []).insert(0, source)
+    return [source for group in groups.values() for source in group]
+
+
+def _joined(info: SessionInfo, files: Sequence[Followed[Notes]]) -> Conversation:
+    found = _Gathered(info)
+    for file in files:
+        found.add(file)
     found.finish()
     parents = _straightened(found.nodes)
     entries, last = _entries(found, parents)
@@ -75,147 +86,160 @@ def _read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
     return Conversation(info, entries, leaf, leaves, tuple(found.problems), found.titles)
 
 
+class _Node:
+    """One record."""
+
+    __slots__ = ("faces", "file", "kind", "length", "offset", "parent", "prompt", "time", "uid")
+
+    def __init__(self, uid: str, noted: Noted, shown: tuple[Face, ...], file: int) -> None:
+        self.uid = uid
+        self.faces = shown
+        self.kind = HIDDEN if not shown else ASIDE if all(face.flavour in _ASIDE for face in shown) else SHOWN
+        self.time = noted.time
+        self.file = file
+        self.offset = noted.offset
+        self.length = noted.length
+        self.parent = ROOT
+        self.prompt = noted.prompt
+
+
+@dataclass(slots=True)
+class _File:
+    """What is remembered of one file while all are joined."""
+
+    name: str
+    session: str
+    former: bool
+    here: dict[str, int] = field(default_factory=dict[str, int])
+    """Id → node."""
+    last: int = ROOT
+    """The node of the last record, from which Pi goes on."""
+    newest: int = 0
+    unknown: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """Unknown type → node that stands for it, how many there are."""
+
+
 class _Gathered:
     """What the files of one session hold, before it is a tree."""
 
     def __init__(self, info: SessionInfo) -> None:
-        self.info = info
-        self.nodes: list[Node] = []
-        self.index: dict[str, int] = {}
-        """Id → the first node that has it, in any file."""
-        self.late: dict[int, tuple[int, str]] = {}
-        """Node → its file and the id of a parent that was not read before it."""
-        self.here: list[dict[str, int]] = []
-        """Of every file: id → node."""
-        self.files: list[str] = []
-        self.sessions: list[str] = []
-        self.last: list[int] = []
-        """Of every file: the node of its last record, from which Pi goes on."""
-        self.newest: list[int] = []
+        self.nodes: list[_Node] = []
+        self.files: list[_File] = []
         self.problems: list[Problem] = []
         self.titles: dict[str, str] = {}
         self.labels: dict[int, str] = {}
-        self.many: dict[int, int] = {}
-        """Node that stands for an unknown type → how many records of it there are."""
+        self._index: dict[str, int] = {}
+        """Id → the first node that has it, in any file."""
+        self._late: dict[int, tuple[int, str]] = {}
+        """Node → its file and the id of a parent that was not read before it."""
+        self._alike: dict[tuple[int, tuple[Face, ...]], int] = {}
+        """Time and faces → node, of the file whose former versions follow."""
+        self._sessions = dict(zip(info.files, info.ids, strict=False))
 
-    def read(self, source: Source) -> None:
+    def add(self, followed: Followed[Notes]) -> None:
+        notes = followed.state
         number = len(self.files)
-        named = dict(zip(self.info.files, self.info.ids, strict=False))
-        self.files.append(source.name)
-        self.sessions.append(named.get(source.name) or session_of(source.name))
-        self.here.append({})
-        self.last.append(ROOT)
-        self.newest.append(0)
-        state = _File(number, self.info.cwd)
-        with source.open() as file:
-            for offset, length, line in records(file):
-                if isinstance(line, Unreadable):
-                    self._unreadable(state, offset, length, line)
-                elif line.type == "session":
-                    self._header(state, line)
+        file = _File(notes.name, self._sessions.get(notes.file) or session_of(notes.file), notes.former)
+        self.files.append(file)
+        if followed.failure:
+            self.problems.append(Problem(followed.failure, notes.name))
+        if notes.former and not self._alike:
+            before = self.files[number - 1].here.values() if number else ()
+            self._alike = {(self.nodes[index].time, self.nodes[index].faces): index for index in before}
+        elif not notes.former:
+            self._alike = {}
+        for found in (notes.noted, notes.tail):
+            for noted in found:
+                if noted.unreadable is not None:
+                    self._unreadable(file, number, noted, noted.unreadable)
                 else:
-                    self._record(state, offset, length, line)
-        if not state.headed and state.records:
-            self.problems.append(Problem("it does not begin with a header: Pi itself would not open it", source.name))
-        for index, count in state.unknown.values():
-            self.many[index] = max(count, self.many.get(index, 0))
+                    self._record(file, number, noted)
+        if not notes.former:
+            self._note_header(notes)
 
-    def _header(self, state: _File, line: Line) -> None:
-        if state.headed or state.records:
-            return
-        state.headed = True
-        state.version = line.version if line.version is not None else 1
-        state.cwd = line.cwd or state.cwd
-        if state.version > NEWEST:
-            what = f"it was written in a newer form (version {state.version}) than the one that is known here"
-            self.problems.append(Problem(what, self.files[state.number]))
+    def _note_header(self, notes: Notes) -> None:
+        if not notes.headed and (notes.noted or notes.tail):
+            self.problems.append(Problem("it does not begin with a header: Pi itself would not open it", notes.name))
+        if notes.version > NEWEST:
+            what = f"it was written in a newer form (version {notes.version}) than the one that is known here"
+            self.problems.append(Problem(what, notes.name))
+        if notes.nameless:
+            self.problems.append(Problem("a record has no id", notes.name))
 
-    def _record(self, state: _File, offset: int, length: int, line: Line) -> None:
-        number = state.number
-        state.records += 1
-        here = self.here[number]
-        above = line.parent
-        uid = line.id or ""
-        if not uid:
-            if state.version > 1:
-                self.problems.append(Problem("a record has no id", self.files[number]))
-            uid = old_id(state.records) if state.version <= 1 else f"{self.sessions[number]}@{offset}"
-            above = state.before
-        shown = faces(line, state.cwd)
-        time = nanoseconds(line.timestamp)
-        state.before = uid
-        self.newest[number] = max(self.newest[number], time)
-        strange = bool(shown) and shown[0].flavour == "unknown" and line.type != "message"
-        if strange and line.type in state.unknown:
-            state.unknown[line.type][1] += 1
+    def _record(self, file: _File, number: int, noted: Noted) -> None:
+        shown = noted.faces
+        strange = bool(shown) and shown[0].flavour == "unknown" and noted.type != "message"
+        if strange and noted.type in file.unknown:
+            file.unknown[noted.type][1] += 1
             shown, strange = (), False
-        index = self._copied(uid, shown, time, number)
+        index = self._copied(noted, shown, number)
         if index < 0:
-            index = self._added(uid, shown, time, state, offset, length)
-            self._place(index, above, number)
-            message = line.message
-            if message is not None and message.role == "user" and message.timestamp is not None:
-                self.nodes[index].prompt = str(int(message.timestamp))
+            index = self._added(noted, shown, file, number)
+            self._place(index, noted.parent, file, number)
         if strange:
-            state.unknown[line.type] = [index, 1]
-        here.setdefault(line.id or uid, index)
-        self.last[number] = index
-        if line.type == "session_info":
-            self._title(number, line.name or "")
-        elif line.type == "label" and line.target in here:
-            self.labels[here[line.target]] = line.label or ""
+            file.unknown[noted.type] = [index, 1]
+        file.here[noted.uid] = index
+        file.last = index
+        file.newest = max(file.newest, noted.time)
+        if noted.type == "label":
+            if noted.target in file.here:
+                self.labels[file.here[noted.target]] = noted.text
+        elif noted.type == "session_info" and not file.former:
+            title = first_line(noted.text)
+            if title:
+                self.titles[file.session] = title
+            else:
+                self.titles.pop(file.session, None)
 
-    def _copied(self, uid: str, shown: tuple[Face, ...], time: int, file: int) -> int:
+    def _copied(self, noted: Noted, shown: tuple[Face, ...], file: int) -> int:
         """The node of another file that this record is a copy of; ROOT when it is none."""
-        known = self.index.get(uid, ROOT)
-        if known < 0:
-            return ROOT
-        node = self.nodes[known]
-        same = node.file != file and node.time == time and node.faces == shown
-        return known if same else ROOT
+        known = self._index.get(noted.uid, ROOT)
+        if known >= 0:
+            node = self.nodes[known]
+            if node.file != file and node.time == noted.time and node.faces == shown:
+                return known
+        return self._alike.get((noted.time, shown), ROOT)
 
-    def _added(self, uid: str, shown: tuple[Face, ...], time: int, state: _File, offset: int, length: int) -> int:
-        known = self.index.get(uid)
+    def _added(self, noted: Noted, shown: tuple[Face, ...], file: _File, number: int) -> int:
+        uid = noted.uid
+        known = self._index.get(uid)
         if known is not None:
-            if self.nodes[known].file == state.number:
-                self.problems.append(Problem("two records have the same id", self.files[state.number]))
+            if self.nodes[known].file == number:
+                self.problems.append(Problem("two records have the same id", file.name))
             # Eight digits are soon the same by chance in files that have nothing else in common.
-            uid = f"{uid}~{self.sessions[state.number][:8]}~{offset}"
+            uid = f"{uid}~{file.session[:8]}~{noted.offset}"
         index = len(self.nodes)
-        self.nodes.append(Node(uid, shown, time, state.number, offset, length))
-        self.index.setdefault(uid, index)
+        self.nodes.append(_Node(uid, noted, shown, number))
+        self._index.setdefault(uid, index)
         return index
 
-    def _place(self, index: int, above: str | None, file: int) -> None:
+    def _place(self, index: int, above: str | None, file: _File, number: int) -> None:
         if above is None:
             return
-        parent = self.here[file].get(above, ROOT)
-        if parent >= 0 and parent != index:
+        parent = file.here.get(above, ROOT)
+        if parent >= 0:
             self.nodes[index].parent = parent
         else:
-            self.late[index] = (file, above)
+            self._late[index] = (number, above)
 
-    def _title(self, file: int, name: str) -> None:
-        title = first_line(name)
-        if title:
-            self.titles[self.sessions[file]] = title
-        else:
-            self.titles.pop(self.sessions[file], None)
-
-    def _unreadable(self, state: _File, offset: int, length: int, line: Unreadable) -> None:
-        self.problems.append(Problem(line.why, self.files[state.number], line.number))
+    def _unreadable(self, file: _File, number: int, noted: Noted, line: Unreadable) -> None:
+        self.problems.append(Problem(line.why, file.name, line.number))
         if line.last:
             return
-        face = Face("notice", f"line {line.number} cannot be read ({length:,} bytes)", "unreadable")
-        before = self.last[state.number]
-        time = self.nodes[before].time if before >= 0 else 0
-        stem = os.path.basename(self.files[state.number]).removesuffix(".jsonl")
-        index = self._added(f"{stem}@{offset}", (face,), time, state, offset, length)
-        self.nodes[index].parent = before
+        stem = os.path.basename(file.name).removesuffix(".jsonl")
+        face = Face("notice", f"line {line.number} cannot be read ({noted.length:,} bytes)", "unreadable")
+        time = self.nodes[file.last].time if file.last >= 0 else 0
+        placed = Noted(noted.offset, noted.length, uid=f"{stem}@{noted.offset}", time=time)
+        index = self._added(placed, (face,), file, number)
+        self.nodes[index].parent = file.last
 
     def finish(self) -> None:
-        """What can only be told when every file was read."""
-        for index, count in self.many.items():
+        """What can only be told when every file was read: how many of an unknown kind, and parents."""
+        many: dict[int, int] = {}
+        for file in self.files:
+            for index, count in file.unknown.values():
+                many[index] = max(count, many.get(index, 0))
+        for index, count in many.items():
             if count > 1:
                 face = self.nodes[index].faces[0]
                 self.nodes[index].faces = (face._replace(text=f"{face.text} ({count} of them)"),)
@@ -224,51 +248,32 @@ class _Gathered:
     def _join_parents(self) -> None:
         """Parents that were written after their children; missing ones; cycles."""
         lost: Counter[int] = Counter()
-        for index, (file, above) in self.late.items():
-            node = self.nodes[index]
-            parent = self.here[file].get(above, DETACHED)
-            if parent == index:
-                # Pi takes a record that is its own parent for a first one.
-                parent = ROOT
-            node.parent = parent
+        for index, (file, above) in self._late.items():
+            parent = self.files[file].here.get(above, DETACHED)
+            # Pi takes a record that is its own parent for a first one.
+            self.nodes[index].parent = ROOT if parent == index else parent
             lost[file] += parent == DETACHED
         for file, count in lost.items():
             if count:
                 what = "a record hangs" if count == 1 else f"{count} records hang"
-                self.problems.append(Problem(f"{what} on one that is not there", self.files[file]))
+                self.problems.append(Problem(f"{what} on one that is not there", self.files[file].name))
         for index in break_cycles(self.nodes):
-            self.problems.append(Problem("records are each other's parents", self.files[self.nodes[index].file]))
+            name = self.files[self.nodes[index].file].name
+            self.problems.append(Problem("records are each other's parents", name))
 
 
-class _File:
-    """What is remembered while one file is read."""
-
-    def __init__(self, number: int, cwd: str) -> None:
-        self.number = number
-        self.cwd = cwd
-        self.version = NEWEST
-        self.headed = False
-        self.records = 0
-        self.before: str | None = None
-        """Id of the record before."""
-        self.unknown: dict[str, list[int]] = {}
-        """Unknown type → node that stands for it, how many there are."""
-
-
-def _straightened(nodes: list[Node]) -> list[int]:
+def _straightened(nodes: list[_Node]) -> list[int]:
     """Of every shown node the shown one above it; notices that nobody went on from stand before what follows."""
     parents = skip_hidden(nodes)
     children: defaultdict[int, list[int]] = defaultdict(list)
     for index, node in enumerate(nodes):
         if node.kind:
             children[parents[index]].append(index)
-    for place, below in children.items():
+    for place, below in list(children.items()):
         if len(below) < 2 or place == DETACHED:
             continue
         aside = [child for child in below if nodes[child].kind == ASIDE and child not in children]
-        rest = [child for child in below if child not in aside]
-        if not aside:
-            continue
+        rest = [child for child in below if nodes[child].kind != ASIDE or child in children]
         at = place
         for child in aside:
             parents[child] = at
@@ -278,7 +283,7 @@ def _straightened(nodes: list[Node]) -> list[int]:
     return parents
 
 
-def _ordered(nodes: list[Node], parents: list[int]) -> list[int]:
+def _ordered(nodes: list[_Node], parents: list[int]) -> list[int]:
     """Every shown node, a parent before its children: nearly always the order of the files."""
     shown = [index for index, node in enumerate(nodes) if node.kind]
     if all(parents[index] < index for index in shown):
@@ -302,7 +307,7 @@ def entry_id(uid: str, number: int) -> str:
 
 def _entries(found: _Gathered, parents: list[int]) -> tuple[tuple[Entry, ...], dict[int, str]]:
     """The entries, and the last one of every node."""
-    nodes, files, sessions, labels = found.nodes, found.files, found.sessions, found.labels
+    nodes, files, labels = found.nodes, found.files, found.labels
     last: dict[int, str] = {}
     turns = [0] * len(nodes)
     made: list[Entry] = []
@@ -315,7 +320,8 @@ def _entries(found: _Gathered, parents: list[int]) -> tuple[tuple[Entry, ...], d
             node.prompt = nodes[above].prompt
         flavour = "detached" if above == DETACHED else ""
         label = labels.get(index)
-        span = Span(files[node.file], node.offset, node.length)
+        file = files[node.file]
+        span = Span(file.name, node.offset, node.length)
         for number, face in enumerate(node.faces):
             uid = entry_id(node.uid, number)
             text = first_line(f"[{label}] {face.text}") if label and number == 0 else face.text
@@ -326,7 +332,7 @@ def _entries(found: _Gathered, parents: list[int]) -> tuple[tuple[Entry, ...], d
                     face.kind,
                     node.time,
                     text,
-                    sessions[node.file],
+                    file.session,
                     turns[index],
                     flavour or face.flavour,
                     face.tool,
@@ -347,12 +353,13 @@ def _leaves(found: _Gathered, parents: list[int], last: dict[int, str]) -> tuple
     """For each session the entry that Pi would go on from, which is that of its last record; and the newest of them."""
     leaves: dict[str, str] = {}
     newest, leaf = -1, None
-    for file, at in enumerate(found.last):
+    for file in found.files:
+        at = file.last
         if at >= 0 and not found.nodes[at].kind:
             at = parents[at]
-        if at < 0:
+        if at < 0 or file.former:
             continue
-        leaves[found.sessions[file]] = last[at]
-        if found.newest[file] > newest:
-            newest, leaf = found.newest[file], last[at]
+        leaves[file.session] = last[at]
+        if file.newest > newest:
+            newest, leaf = file.newest, last[at]
     return leaves, leaf

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...model import Live
-from .places import AGENT, is_under, session_folder, sessions
+from ..forms.belonging import is_under
+from .places import AGENT, session_folder, sessions
 
 PROC = "/proc"
 _TITLES = (b"pi", b"pi-rpc")
