@@ -15,7 +15,7 @@ from ..base import Source
 from .jsonl import Reached
 from .regular import why
 
-SEAM = 256
+SEAM = 4 << 10
 """Bytes at the start and before the place that are compared before reading goes on."""
 
 State = TypeVar("State")
@@ -65,6 +65,7 @@ class Growing(Generic[State]):
                 identity = _identity(file)
                 if held is None or held.identity != identity or not _goes_on(held, file):
                     held = Followed(self._fresh(source), identity=identity)
+                file.seek(0)
                 held.stamp = stamp
                 self._read_on(held.state, file, held.reached)
                 held.seam = _seam(file, held.reached.offset)
