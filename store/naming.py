@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+from . import agents
+from .errors import UsageError
+from .light import Sequence
 from .model import Entry, Point
 from .text import first_line
 
@@ -60,6 +63,20 @@ def title(point: Point | None, entry: Entry | None) -> str:
     if point is not None:
         return f"{point.side} {shortened(point.text)}" if point.text else REASONS.get(point.reason, point.reason)
     return "now"
+
+
+def agent(name: str) -> str:
+    """What people call an agent; its name where this forkpoint does not know it."""
+    try:
+        return agents.get(name).TITLE
+    except UsageError:
+        return name
+
+
+def together(names: Sequence[str]) -> str:
+    """Names in a sentence: "Claude Code", "Claude Code and Pi", "Claude Code, Codex CLI and Pi"."""
+    *most, last = names or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def listed(points: int, operations: int, transcripts: int) -> str:

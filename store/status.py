@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import agents, trouble
+from . import agents, naming, trouble
 from .model import Live, Point
 from .restore.interrupted import sentence, standing
 
@@ -36,6 +36,8 @@ class Status:
     """What is wrong with what is stored, as far as a look at the refs tells."""
     unsettled: tuple[tuple[bytes, str], ...] = ()
     """Every path of what was interrupted, and how it stands."""
+    in_use: tuple[str, ...] = ()
+    """Agents that have ever been used on this machine."""
 
 
 def installed(root: str) -> tuple[str, ...]:
@@ -64,7 +66,8 @@ def status(workspace: Workspace) -> Status:
             text=checkpoint.text,
         )
     cause = cause_of(workspace)
-    why = cause or (f"hooks of {', '.join(hooked)}" if hooked else "no agent's hooks are installed: forkpoint install")
+    in_use = tuple(name for name in agents.names() if agents.get(name).detect())
+    why = cause or (f"hooks of {_titles(hooked)}" if hooked else _not_installed(in_use))
     return Status(
         workspace.root,
         bool(hooked) and not cause,
@@ -77,7 +80,18 @@ def status(workspace: Workspace) -> Status:
         size_of(place.workspace) if place else 0,
         content.problems,
         standing(place) if place is not None else (),
+        in_use,
     )
+
+
+def _not_installed(in_use: tuple[str, ...]) -> str:
+    if not in_use:
+        return "no agent is in use here yet: forkpoint install AGENT"
+    return f"no hooks of {_titles(in_use)} are installed: forkpoint install"
+
+
+def _titles(names: tuple[str, ...]) -> str:
+    return naming.together([naming.agent(name) for name in names])
 
 
 def size_of(folder: Path) -> int:

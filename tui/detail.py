@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from ..store.model import Block, Diff, Entry, Point
 from ..store.text import clean, path_text
-from .inventory import TITLES
 from .outline import Outline
 from .rows import Row
 from .theme import Signs
 from .widgets.difftext import LETTERS, file_name, file_notes
 from .widgets.lines import Span, clip, spans_length
 from .widgets.sheet import BLANK, Paragraph, text
-from .words import count, covered_facts, full_time, long_age, moment, one_line
+from .words import agent, count, covered_facts, full_time, long_age, moment, one_line
 
 if TYPE_CHECKING:
     from ..store.api import Store
@@ -61,8 +60,8 @@ def heading(outline: Outline, row: Row, now: int, signs: Signs) -> list[Paragrap
             spans.append((f"   files as of {moment(at.time, now)}", "muted"))
     paragraphs = [text(one_line(row.text), "strong"), Paragraph(spans)]
     if point is not None and not point.complete:
-        agent = TITLES.get(outline.tree.info.agent, "the agent")
-        known = f"Recorded by {agent}, knows {count(point.known, 'file')}; what the shell did is not known here."
+        who = agent(outline.tree.info.agent) or "the agent"
+        known = f"Recorded by {who}, knows {count(point.known, 'file')}; what the shell did is not known here."
         paragraphs.append(text(known, "said"))
     return [*paragraphs, BLANK]
 

@@ -1,4 +1,4 @@
-"""Switching an agent's hooks on and off: which settings file, which lines, and then doing it."""
+"""Switching agents' hooks on and off: which files, which lines, and then doing it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..store import agents
-from ..store.errors import UsageError
+from ..store.errors import ForkpointError, UsageError
 from ..store.executable import this_executable
 from ..store.home import data_folder
 
@@ -19,29 +19,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One settings file of one agent."""
+    """One file of one agent."""
 
     agent: str
     kind: Literal["install", "uninstall"]
     everywhere: bool
     """The person's own settings, not the project's."""
     root: str
-    change: Change
+    change: Change | None
+    """None: it cannot be done, for the reason that `error` tells."""
+    error: ForkpointError | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do, and nothing against it."""
+        return self.change is not None and self.change.changes
+
+    @property
+    def left(self) -> str:
+        """What a person has to do still before the agent tells us anything here, in words; "" when it does."""
+        if self.kind != "install" or self.error is not None:
+            return ""
+        return agents.get(self.agent).hooks_problem(self.root)
 
     def carried_out(self) -> Step:
-        """Writes the file; the change then tells where the old one was kept. Raises ForkpointError."""
-        return replace(self, change=_change(self.agent, self.kind, self.everywhere, self.root, dry_run=False))
+        """Writes the file; the change then tells where the old one was kept, or `error` why it stays as it was."""
+        return _tried(self, dry_run=False)
 
 
 def planned_installs(root: str, names: Sequence[str] = (), *, everywhere: bool = True) -> list[Step]:
     """What switching recording on would change: for the named agents, else for those in use on this machine.
 
-    Raises UsageError where no agent is in use, ForkpointError for a settings file that cannot take hooks.
+    What stands against it in one agent's file is told in its step and stops no other. Raises UsageError where no agent
+    is in use.
     """
     chosen = [agents.get(name).NAME for name in names] or [name for name in agents.names() if agents.get(name).detect()]
     if not chosen:
         raise UsageError("no agent is in use here yet", todo=f"name one: {', '.join(agents.names())}")
-    return [_step(name, "install", everywhere, root) for name in chosen]
+    return [_planned(name, "install", everywhere, root) for name in dict.fromkeys(chosen)]
 
 
 def planned_uninstalls(
@@ -49,17 +64,21 @@ def planned_uninstalls(
 ) -> list[Step]:
     """What switching it off would change, in the person's settings and in the project's."""
     places = [place for place, wanted in ((True, everywhere), (False, here)) if wanted]
-    return [_step(name, "uninstall", place, root) for name in names or agents.names() for place in places]
+    chosen = [agents.get(name).NAME for name in names] or agents.names()
+    return [_planned(name, "uninstall", place, root) for name in dict.fromkeys(chosen) for place in places]
 
 
-def _step(agent: str, kind: Literal["install", "uninstall"], everywhere: bool, root: str) -> Step:
-    return Step(agent, kind, everywhere, root, _change(agent, kind, everywhere, root, dry_run=True))
+def _planned(agent: str, kind: Literal["install", "uninstall"], everywhere: bool, root: str) -> Step:
+    return _tried(Step(agent, kind, everywhere, root, None), dry_run=True)
 
 
-def _change(agent: str, kind: str, everywhere: bool, root: str, *, dry_run: bool) -> Change:
-    settings: Any = import_module(f"..store.agents.{agents.get(agent).NAME}.settings", __package__)
-    options: dict[str, Any] = {"everywhere": everywhere, "root": root, "dry_run": dry_run}
+def _tried(step: Step, *, dry_run: bool) -> Step:
+    settings: Any = import_module(f"..store.agents.{step.agent}.settings", __package__)
+    options: dict[str, Any] = {"everywhere": step.everywhere, "root": step.root, "dry_run": dry_run}
     options["backups"] = Path(data_folder()) / "settings-backups"
-    if kind == "uninstall":
-        return settings.uninstall(**options)
-    return settings.install(**options, executable=this_executable())
+    try:
+        if step.kind == "install":
+            return replace(step, change=settings.install(**options, executable=this_executable()), error=None)
+        return replace(step, change=settings.uninstall(**options), error=None)
+    except ForkpointError as error:
+        return replace(step, error=error)

@@ -9,11 +9,10 @@ from ..store.text import path_text
 from .theme import Signs
 from .widgets.lines import Span
 from .widgets.sheet import Paragraph, text
-from .words import count, duration, long_age, moment, one_line
+from .words import agent, count, duration, long_age, moment, one_line
 
 HEAD = 11
 """Cells of the column of headings."""
-TITLES = {"claude": "Claude Code"}
 
 
 def told(inventory: Inventory, *, row_time: int, now: int, signs: Signs, room: int) -> list[Paragraph]:
@@ -150,7 +149,7 @@ def short_words(words: str) -> str:
 
 def live_words(live: Live, now: int) -> str:
     """Who is at work here, since when, and doing what."""
-    name = TITLES.get(live.agent, one_line(live.agent))
+    name = agent(live.agent)
     facts = [f"pid {live.pid}"] if live.pid else []
     if live.doing:
         facts += [one_line(live.doing), duration(now - live.doing_since)]

@@ -110,6 +110,20 @@ def one_line(text: str) -> str:
     return clean(text)
 
 
+def agent(name: str) -> str:
+    """What people call an agent."""
+    from ..store import naming
+
+    return one_line(naming.agent(name)) if name else ""
+
+
+def agents(names: Sequence[str]) -> str:
+    """What people call some agents, as a list in a sentence: "Claude Code and Pi"."""
+    from ..store import naming
+
+    return naming.together([agent(name) for name in names])
+
+
 def signed(added: int | None, removed: int | None) -> str:
     """Lines that came and went: "+12 −3"; "" where nothing was counted."""
     parts = [f"+{short(added)}" if added else "", f"−{short(removed)}" if removed else ""]

@@ -131,7 +131,7 @@ async def test_keys_that_can_do_nothing_now_say_why(agent: Recorded) -> None:
         await press(pilot, "n")
         assert "Nothing is searched for yet." in frame(pilot.app)
         await press(pilot, "i")
-        assert "Recording claude is on." in frame(pilot.app)
+        assert "Recording Claude Code is on." in frame(pilot.app)
         await press(pilot, "u")
         shown = frame(pilot.app)
         assert "there is nothing to undo" in shown
@@ -183,6 +183,24 @@ async def test_the_first_open_tells_what_was_found_and_writes_nothing(found: Cla
     assert store.status().checkpoints == 1
 
 
+async def test_one_agent_s_broken_file_is_told_and_the_others_are_switched_on(
+    found: ClaudeSession, tmp_path: Path
+) -> None:
+    home = Path(os.environ["HOME"])
+    (home / ".pi" / "agent").mkdir(parents=True)
+    settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
+    settings.write_text("{ not json")
+    async with running(Store.open(tmp_path / "old"), (100, 40)) as pilot:
+        await until(pilot, lambda: "In use on this machine: Claude Code and Pi." in frame(pilot.app))
+        await press(pilot, "i")
+        await until(pilot, lambda: "Claude Code stays as it is: Claude Code cannot read" in frame(pilot.app))
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: "Recording Pi, first checkpoint of 2 files taken." in frame(pilot.app))
+        await until(pilot, lambda: "● recording Pi" in frame(pilot.app))
+    assert settings.read_text() == "{ not json"
+    assert (home / ".pi" / "agent" / "extensions" / "forkpoint.js").exists()
+
+
 async def test_i_shows_the_lines_and_ctrl_s_switches_recording_on(found: ClaudeSession, tmp_path: Path) -> None:
     store = Store.open(tmp_path / "old")
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
@@ -194,8 +212,8 @@ async def test_i_shows_the_lines_and_ctrl_s_switches_recording_on(found: ClaudeS
         assert not settings.exists()
         await press(pilot, "i")
         await press(pilot, "ctrl+s")
-        await until(pilot, lambda: "Recording claude, first checkpoint of 2 files taken." in frame(pilot.app))
-        await until(pilot, lambda: "● recording claude" in frame(pilot.app))
+        await until(pilot, lambda: "Recording Claude Code, first checkpoint of 2 files taken." in frame(pilot.app))
+        await until(pilot, lambda: "● recording Claude Code" in frame(pilot.app))
     assert "hook claude" in settings.read_text()
 
 

@@ -41,7 +41,7 @@ def test_install_takes_the_first_checkpoint_and_uninstall_leaves_no_byte(project
     assert len(hooks) == 9 and len(hooks["Stop"]) == 2
     assert len(forkpoint("log", "--json").json["checkpoints"]) == 1
     assert forkpoint("status").code == 0
-    assert forkpoint("status", "--line").out.startswith("● recording claude · 1 checkpoint, ")
+    assert forkpoint("status", "--line").out.startswith("● recording Claude Code · 1 checkpoint, ")
 
     again = forkpoint("install", "claude")
     assert again.lines[1:] == ["Recording is switched on already."]
@@ -113,6 +113,85 @@ def test_settings_that_are_no_json_are_left_as_they_are(project: Path, settings:
     assert answer.err.count("\n") == 1 and str(settings) in answer.err
     assert settings.read_text() == "{ not json"
     assert not Path(os.environ["FORKPOINT_HOME"]).exists()
+
+
+# --- several agents ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(settings: Path, machine: Path) -> dict[str, Path]:
+    """Claude Code, Gemini CLI and Pi are in use; what stands in their folders is the person's."""
+    gemini, pi = machine / ".gemini" / "settings.json", machine / ".pi" / "agent" / "extensions" / "forkpoint.js"
+    for folder in (gemini.parent, pi.parent.parent):
+        folder.mkdir(parents=True)
+    gemini.write_text(GEMINI)
+    return {"claude": settings, "gemini": gemini, "pi": pi}
+
+
+GEMINI = '{\n  // mine\n  "ui": {"theme": "GitHub"}\n}\n'
+
+
+def test_without_a_name_every_agent_in_use_is_switched_on_and_off(project: Path, three: dict[str, Path]) -> None:
+    shown = forkpoint("install", "--dry-run")
+    assert [line for line in shown.lines if line.startswith("+++ ")] == [f"+++ {file}" for file in three.values()]
+    answer = forkpoint("install")
+    assert answer.code == 0
+    for name, file in three.items():
+        assert f"hook {name}" in file.read_text() or f"forkpoint {name}" in file.read_text()
+        assert str(file) in answer.out
+    status = forkpoint("status")
+    assert status.code == 0
+    assert "Claude Code, Gemini CLI, Pi" in status.out
+    assert forkpoint("status", "--json").json["agents"] == ["claude", "gemini", "pi"]
+    assert forkpoint("doctor").out.count(": hooks installed") == 3
+
+    assert forkpoint("uninstall").code == 0
+    assert (three["claude"].read_text(), three["gemini"].read_text()) == (SETTINGS, GEMINI)
+    assert not three["pi"].exists() and not three["pi"].parent.exists()
+
+
+def test_the_broken_file_of_one_agent_stops_no_other(project: Path, three: dict[str, Path]) -> None:
+    three["claude"].write_text("{ not json")
+    dry = forkpoint("install", "--dry-run")
+    assert dry.code == 1 and "Claude Code" in dry.err
+    answer = forkpoint("install")
+    assert answer.code == 1
+    assert answer.err.splitlines()[-1] == "forkpoint: 2 of 3 agents done"
+    assert "Claude Code cannot read this settings file, it is no valid JSON" in answer.err
+    assert str(three["claude"]) in answer.err
+    assert answer.lines[-1].startswith("First checkpoint: ")
+    assert three["claude"].read_text() == "{ not json"
+    assert forkpoint("status", "--json").json["agents"] == ["gemini", "pi"]
+
+    again = forkpoint("install", "--json")
+    assert again.code == 1
+    assert {agent["agent"]: bool(agent["error"]) for agent in again.json["agents"]} == {
+        "claude": True,
+        "gemini": False,
+        "pi": False,
+    }
+    taken = forkpoint("uninstall")
+    assert taken.code == 1
+    assert taken.err.splitlines()[-1] == "forkpoint: 4 of 5 agents done"
+    assert three["gemini"].read_text() == GEMINI and not three["pi"].exists()
+
+
+def test_an_extension_of_ours_that_a_person_changed_stays_and_is_told(project: Path, three: dict[str, Path]) -> None:
+    assert forkpoint("install", "pi").code == 0
+    three["pi"].write_text(three["pi"].read_text() + "// mine\n")
+    answer = forkpoint("uninstall", "pi", "--everywhere")
+    assert answer.code == 1
+    assert "this extension of forkpoint's for Pi was changed by hand" in answer.err
+    assert three["pi"].read_text().endswith("// mine\n")
+    assert "Pi: hooks changed by hand" in forkpoint("doctor").out
+
+
+def test_an_agent_that_wants_to_be_asked_first_says_so(project: Path, machine: Path) -> None:
+    (machine / ".codex").mkdir()
+    answer = forkpoint("install", "codex")
+    assert answer.code == 0
+    assert any(line.startswith("Codex CLI: installed, but not trusted yet: start codex") for line in answer.lines)
+    assert forkpoint("status").code == 1
 
 
 PAYLOAD = {

@@ -113,7 +113,7 @@ def bar(spans: list[tuple[str, str]]) -> str:
 def test_the_bottom_line_tells_whether_anything_is_recorded() -> None:
     outline = Outline(headers_session().tree())
     told_so = bar(headline.recording(outline, STATUS, SIGNS))
-    assert told_so == "● recording claude · 14 checkpoints, 48 MB · branch keep-loop"
+    assert told_so == "● recording Claude Code · 14 checkpoints, 48 MB · branch keep-loop"
     off = replace(STATUS, recording=False, why="disk is full", checkpoints=0, bytes=0)
     assert bar(headline.recording(outline, off, SIGNS)) == (
         "○ not recording · disk is full · 0 checkpoints · branch keep-loop"
@@ -125,13 +125,13 @@ def test_the_bottom_line_tells_whether_anything_is_recorded() -> None:
 def test_the_header_shortens_the_folder_first() -> None:
     outline = Outline(headers_session().tree())
     whole = bar(headline.header(outline, "/x", SIGNS, 120))
-    assert whole == "Accept empty header values  claude · /code/headers · 6 prompts, 18 ●"
+    assert whole == "Accept empty header values  Claude Code · /code/headers · 6 prompts, 18 ●"
     assert "· …/headers ·" in bar(headline.header(outline, "/x", SIGNS, 60))
 
 
 def test_the_header_tells_who_is_at_work() -> None:
     busy = Live("claude", "s", doing="Bash", doing_since=NOW - 12_000_000_000)
-    assert bar(headline.at_work((busy, busy), SIGNS, NOW)) == "● claude is here: Bash, 12 s, 1 more"
+    assert bar(headline.at_work((busy, busy), SIGNS, NOW)) == "● Claude Code is here: Bash, 12 s, 1 more"
     assert headline.at_work((), SIGNS, NOW) == []
 
 

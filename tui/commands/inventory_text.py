@@ -12,7 +12,6 @@ from .. import words
 from ..output import Cell, Row, Style
 
 SCOPES = {"files": "files", "conversation": "conversation", "both": "files and conversation"}
-LIVE_TITLES = {"claude": "Claude Code"}
 HEADINGS: dict[str, tuple[str, Style]] = {
     "restored": ("Restored", "bold"),
     "kept": ("Kept", "bold"),
@@ -24,7 +23,7 @@ HEADINGS: dict[str, tuple[str, Style]] = {
 
 def live_line(live: Live, now: int) -> str:
     """Claude Code is working here now (pid 4711, Bash, 12 s)."""
-    title = LIVE_TITLES.get(live.agent, words.one_line(live.agent))
+    title = words.agent(live.agent)
     if live.doing:
         doing = f"{words.one_line(live.doing)}, {words.duration(now - live.doing_since)}"
         state = "is working here now"
@@ -116,7 +115,7 @@ def result_lines(result: RestoreResult) -> Iterator[str]:
     if result.fork is not None:
         yield from fork_lines(result.fork)
         for live in result.inventory.live:
-            title = LIVE_TITLES.get(live.agent, words.one_line(live.agent))
+            title = words.agent(live.agent)
             yield f"{title} still has the old conversation where it is open; to go on with this one:"
             yield f"  {go_on(result.fork)}"
 

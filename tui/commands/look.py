@@ -65,7 +65,7 @@ def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
     return Row(
         (
             Cell(short[info.id], "cyan"),
-            Cell(words.one_line(info.agent)),
+            Cell(words.agent(info.agent)),
             Cell(words.moment(info.updated, now), "dim", right=True),
             Cell(words.count(info.entries, "entry", "entries"), right=True),
             Cell(words.size(info.bytes) if info.bytes else "", right=True),

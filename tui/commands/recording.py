@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from ...store.saving import save as save_root
 from ...store.text import path_text
 from .. import words
 from ..installing import Step, planned_installs, planned_uninstalls
-from ..output import Style, painted
+from ..output import Output, Style, painted
 from ..quick import progress
 from .call import Call, command
 from .documents import Document
@@ -27,7 +28,7 @@ LINE_STYLES: dict[str, Style] = {"+": "green", "-": "red"}
 
 def _options(function: Callable[..., int]) -> Callable[..., int]:
     function = click.option("-y", "--yes", is_flag=True, help="Without asking.")(function)
-    function = click.option("--dry-run", is_flag=True, help="Only the file and the lines.")(function)
+    function = click.option("--dry-run", is_flag=True, help="Only the files and the lines.")(function)
     function = click.option("--here", is_flag=True, help="The project's local settings.")(function)
     function = click.option("--everywhere", is_flag=True, help="Your own settings: every project.")(function)
     return click.argument("agents", nargs=-1, metavar="[AGENT]...")(function)
@@ -36,29 +37,30 @@ def _options(function: Callable[..., int]) -> Callable[..., int]:
 @command("install")
 @_options
 def install(call: Call, agents: tuple[str, ...], everywhere: bool, here: bool, dry_run: bool, yes: bool) -> int:
-    """Switches recording on for an agent: hooks in its settings, and a first checkpoint.
+    """Switches recording on for agents: hooks in their settings or an extension, and a first checkpoint.
 
-    The hooks go into your own settings (--everywhere, the default) or into this project's local ones (--here). The file
-    and its new lines are shown first, nothing else in it changes. Without AGENT: every agent that is in use here.
+    They go into your own settings (--everywhere, the default) or into this project's local ones (--here). Each file and
+    its new lines are shown first, nothing else in it changes. Without AGENT: every agent that is in use here.
     """
     if everywhere and here:
         raise UsageError("--everywhere and --here exclude each other")
     root = _root(call, needed=here)
     steps = planned_installs(root, agents, everywhere=not here)
     steps = _settled(call, root, steps, "Recording is switched on already.", dry_run=dry_run, yes=yes)
-    saved = None if dry_run else _first_checkpoint(call, yes)
+    on = any(step.error is None for step in steps)
+    saved = _first_checkpoint(call, yes) if on and not dry_run else None
     if call.json:
         first = {"id": saved.id, "files": saved.files} if saved else None
         call.output.document({"agents": [_document(step) for step in steps], "checkpoint": first})
     elif saved is not None:
         call.output.say(f"First checkpoint: {saved.id}, {words.count(saved.files, 'file')}.")
-    return 0
+    return _ended(call, steps)
 
 
 @command("uninstall")
 @_options
 def uninstall(call: Call, agents: tuple[str, ...], everywhere: bool, here: bool, dry_run: bool, yes: bool) -> int:
-    """Takes exactly those hooks out again; what was recorded stays.
+    """Takes exactly that out again; what was recorded stays.
 
     Without --everywhere and --here: out of both files. Without AGENT: of every agent.
     """
@@ -67,7 +69,7 @@ def uninstall(call: Call, agents: tuple[str, ...], everywhere: bool, here: bool,
     steps = _settled(call, root, steps, "There are no hooks of forkpoint here.", dry_run=dry_run, yes=yes)
     if call.json:
         call.output.document({"agents": [_document(step) for step in steps]})
-    return 0
+    return _ended(call, steps)
 
 
 @command("hook")
@@ -91,15 +93,18 @@ def _root(call: Call, *, needed: bool) -> str:
 
 
 def _settled(call: Call, root: str, steps: list[Step], idle: str, *, dry_run: bool, yes: bool) -> list[Step]:
-    """Shows what changes, asks a person who is there, and does it."""
-    changing = [step for step in steps if step.change.changes]
+    """Shows what changes, asks a person who is there, and does it; what cannot be done stops nothing else.
+
+    Raises the error of a step that is the only one.
+    """
+    if len(steps) == 1 and steps[0].error is not None:
+        raise steps[0].error
+    changing = [step for step in steps if step.changes]
     if not call.json:
         call.output.say(path_text(root))
         for step in changing:
-            call.output.say(
-                *(painted(path_text(line), LINE_STYLES.get(line[:1], ""), call.terminal) for line in step.change.lines)
-            )
-        if not changing:
+            call.output.say(*(painted(*line, call.terminal) for line in _lines(step)))
+        if not changing and all(step.error is None for step in steps):
             call.output.say(idle)
     if dry_run or not changing:
         return steps
@@ -107,15 +112,39 @@ def _settled(call: Call, root: str, steps: list[Step], idle: str, *, dry_run: bo
         call.confirm("Change the file like this?" if len(changing) == 1 else "Change the files like this?")
     done = {id(step): step.carried_out() for step in changing}
     steps = [done.get(id(step), step) for step in steps]
+    if len(steps) == 1 and steps[0].error is not None:
+        raise steps[0].error
     if not call.json:
-        call.output.say(*(_told(step) for step in steps if step.change.changes))
+        call.output.say(*(_told(step) for step in steps if step.changes and step.error is None))
+        call.output.say(
+            *(f"{words.agent(step.agent)}: {left}" for step in steps if (left := words.one_line(step.left)))
+        )
     return steps
 
 
+def _lines(step: Step) -> Iterator[tuple[str, Style]]:
+    for line in step.change.lines if step.change else ():
+        yield path_text(line), LINE_STYLES.get(line[:1], "")
+
+
 def _told(step: Step) -> str:
-    what = "Hooks added to" if step.kind == "install" else "Hooks taken out of"
-    kept = f"; the file as it was: {path_text(step.change.backup)}" if step.change.backup else ""
-    return f"{what} {path_text(step.change.file)}{kept}."
+    change = step.change
+    assert change is not None
+    what = "now records in" if step.kind == "install" else "records no more in"
+    kept = f"; the file as it was: {path_text(change.backup)}" if change.backup else ""
+    return f"{words.agent(step.agent)} {what} {path_text(change.file)}{kept}."
+
+
+def _ended(call: Call, steps: Sequence[Step]) -> int:
+    """The exit code; what could not be done is told by name and number."""
+    failed = [step for step in steps if step.error is not None]
+    if failed and not call.json:
+        errors = Output(call.terminal, sys.stderr)
+        errors.say(*(f"forkpoint: {words.agent(step.agent)}: {words.one_line(str(step.error))}" for step in failed))
+        named = {step.agent for step in steps}
+        done = len(named - {step.agent for step in failed})
+        errors.say(f"forkpoint: {done} of {words.count(len(named), 'agent')} done")
+    return 1 if failed else 0
 
 
 def _first_checkpoint(call: Call, yes: bool) -> Saved | None:
@@ -131,11 +160,13 @@ def _first_checkpoint(call: Call, yes: bool) -> Saved | None:
 
 
 def _document(step: Step) -> Document:
-    change = step.change
+    change, error = step.change, step.error
     return {
         "agent": step.agent,
-        "file": path_text(change.file),
-        "changes": change.changes,
-        "lines": list(change.lines),
-        "backup": path_text(change.backup) if change.backup else None,
+        "file": path_text(change.file) if change else error.path if error else "",
+        "changes": step.changes,
+        "lines": list(change.lines) if change else [],
+        "backup": path_text(change.backup) if change and change.backup else None,
+        "left": step.left,
+        "error": {"what": error.what, "path": error.path, "todo": error.todo} if error else None,
     }

@@ -46,13 +46,13 @@ def _line(status: Status) -> str:
         return f"! damaged: {words.one_line(status.problems[0])}"
     if not status.recording:
         return f"○ not recording: {words.one_line(status.why)}"
-    agents = " ".join(words.one_line(agent) for agent in status.agents)
+    agents = ", ".join(words.agent(name) for name in status.agents)
     return f"● recording {agents} · {words.count(status.checkpoints, 'checkpoint')}, {words.size(status.bytes)}"
 
 
 def _facts(status: Status) -> Iterator[tuple[str, str]]:
     now = time.time_ns()
-    agents = ", ".join(words.one_line(agent) for agent in status.agents)
+    agents = ", ".join(words.agent(name) for name in status.agents)
     yield "recording", (agents or "yes") if status.recording else f"no: {words.one_line(status.why)}"
     if status.last is not None:
         when = f"{words.moment(status.last.time, now)}, {words.long_age(status.last.time, now)}"
@@ -79,4 +79,5 @@ def _document(status: Status) -> dict[str, object]:
         "checkpoints": status.checkpoints,
         "bytes": status.bytes,
         "agents": list(status.agents),
+        "in_use": list(status.in_use),
     }

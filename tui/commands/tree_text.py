@@ -55,7 +55,7 @@ def heading(tree: SessionTree) -> Row:
     """What the tree is of, in one line."""
     prompts = sum(entry.kind == "prompt" and not entry.under for entry in tree.entries)
     counts = [
-        words.one_line(tree.info.agent),
+        words.agent(tree.info.agent),
         words.count(prompts, "prompt") if prompts else "",
         words.count(len(tree.points), "checkpoint"),
         words.count(len(tree.branches), "branch", "branches") if len(tree.branches) > 1 else "",

@@ -78,7 +78,7 @@ def _sessions(found: Usage) -> list[Row]:
     short = shortened(item.id for item in found.sessions)
     return [
         Row(
-            (Cell(words.size(item.bytes), right=True), Cell(short[item.id], "cyan"), Cell(words.one_line(item.agent))),
+            (Cell(words.size(item.bytes), right=True), Cell(short[item.id], "cyan"), Cell(words.agent(item.agent))),
             (Cell(words.one_line(item.title)),),
         )
         for item in found.sessions[:SHOWN]

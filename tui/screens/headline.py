@@ -8,7 +8,7 @@ from ..outline import Outline
 from ..theme import Signs
 from ..widgets.lines import Span
 from ..widgets.timeline import Timeline
-from ..words import count, duration, one_line, size
+from ..words import agent, count, duration, one_line, size
 
 if TYPE_CHECKING:
     from ...store.api import Status
@@ -38,7 +38,7 @@ def header(outline: Outline, root: str, signs: Signs, width: int) -> list[Span]:
     if info.id != "files":
         prompts = sum(1 for row in outline.rows if row.kind == "prompt")
         counted = f"{count(prompts, 'prompt')}, {counted}"
-    facts = [one_line(info.agent) if info.id != "files" else "", folder, counted]
+    facts = [agent(info.agent) if info.id != "files" else "", folder, counted]
     if len(title) + sum(len(fact) + 3 for fact in facts) > width:
         facts[1] = f"{signs.more}/{folder.rpartition('/')[2]}"
     told = f" {signs.dot} ".join(fact for fact in facts if fact)
@@ -50,7 +50,7 @@ def at_work(live: tuple[Live, ...], signs: Signs, now: int) -> list[Span]:
     for first in live[:1]:
         doing = f"{one_line(first.doing)}, {duration(now - first.doing_since)}" if first.doing else "open"
         more = f", {len(live) - 1} more" if len(live) > 1 else ""
-        return [(f"{signs.checkpoint} {one_line(first.agent)} is here: {doing}{more}", "attention")]
+        return [(f"{signs.checkpoint} {agent(first.agent)} is here: {doing}{more}", "attention")]
     return []
 
 
@@ -58,7 +58,7 @@ def recording(outline: Outline, status: Status, signs: Signs) -> list[Span]:
     """Whether anything is recorded, how much is stored, and on which branch one is."""
     spans: list[Span] = [(f"! damaged {signs.dot} ", "attention")] if status.problems else []
     if status.recording:
-        spans += [(f"{signs.checkpoint} ", "added"), (f"recording {' '.join(status.agents)}", "text")]
+        spans += [(f"{signs.checkpoint} ", "added"), (f"recording {', '.join(map(agent, status.agents))}", "text")]
     else:
         spans.append((f"{signs.idle} not recording", "attention"))
         spans.append((f" {signs.dot} {one_line(status.why)}", "muted"))

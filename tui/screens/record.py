@@ -1,7 +1,8 @@
-"""The dialog that switches recording on: it shows the agent's settings file and the lines that are added, first."""
+"""The dialog that switches recording on: it shows the agents' files and the lines that are added, first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -10,7 +11,7 @@ from ...store.errors import ForkpointError
 from ..actions import Where
 from ..widgets.choices import Press
 from ..widgets.sheet import BLANK, Paragraph, text
-from ..words import count, one_line
+from ..words import agent, agents, count, one_line
 from .dialog import Dialog
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ class RecordDialog(Dialog[str]):
             return planned_installs(store.root)
 
         try:
-            self.steps = [step for step in await self.ask(look) if step.change.changes]
+            found = await self.ask(look)
         except ForkpointError as error:
             self.tell([])
             self.failed(error)
             return
-        self.tell(steps_told(self.steps))
+        self.steps = [step for step in found if step.changes]
+        self.tell(steps_told(self.steps, [step for step in found if step.error is not None]))
         self.query_one("#confirm", Press).set_ready(bool(self.steps))
 
     def may_act(self) -> bool:
@@ -62,9 +64,15 @@ class RecordDialog(Dialog[str]):
         self.query_one("#confirm", Press).name_it("Switching on …")
 
         def switch_on(store: Store) -> str:
-            done = [step.carried_out() for step in steps]
+            tried = [step.carried_out() for step in steps]
+            failed = [step for step in tried if step.error is not None]
+            done = [step.agent for step in tried if step.error is None]
+            if failed and failed[0].error is not None and not done:
+                raise failed[0].error
             files = "" if store.exists else f", first checkpoint of {count(store.save().files, 'file')} taken"
-            return f"Recording {' and '.join(step.agent for step in done)}{files}."
+            missed = "".join(f" Not {agent(step.agent)}: {one_line(str(step.error))}." for step in failed)
+            left = "".join(f" {agent(step.agent)}: {one_line(step.left)}." for step in tried if step.left)
+            return f"Recording {agents(done)}{files}.{missed}{left}"
 
         try:
             words = await self.ask(switch_on)
@@ -75,17 +83,23 @@ class RecordDialog(Dialog[str]):
         self.leave(words)
 
 
-def steps_told(steps: list[Step]) -> list[Paragraph]:
-    """Which files change, and how; the agent's own lines stay as they are."""
-    if not steps:
-        return [text("Recording is switched on already.", "muted")]
-    paragraphs = [
-        text("Hooks make a checkpoint at each prompt and around each call that may write."),
-        text("They never slow or stop the agent; forkpoint uninstall takes exactly them out again.", "muted"),
+def steps_told(steps: Sequence[Step], failed: Sequence[Step] = ()) -> list[Paragraph]:
+    """Which files change, and how; the agents' own lines stay as they are. Then what cannot be done, and why."""
+    told = [
+        text(f"{agent(step.agent)} stays as it is: {one_line(str(step.error))}", "attention", hang=2) for step in failed
     ]
+    if not steps:
+        return told or [text("Recording is switched on already.", "muted")]
+    paragraphs = [
+        text("A checkpoint is made at each prompt and around each call that may write."),
+        text("That never slows or stops an agent; forkpoint uninstall takes exactly this out again.", "muted"),
+    ]
+    if told:
+        paragraphs += [BLANK, *told]
     for step in steps:
-        paragraphs += [BLANK, text(one_line(step.change.file), "strong")]
-        paragraphs += [
-            text(one_line(row), INKS.get(row[:1], "muted"), indent=1, wrap=False) for row in step.change.lines
-        ]
+        if step.change is not None:
+            paragraphs += [BLANK, text(f"{agent(step.agent)}: {one_line(step.change.file)}", "strong")]
+            paragraphs += [
+                text(one_line(row), INKS.get(row[:1], "muted"), indent=1, wrap=False) for row in step.change.lines
+            ]
     return paragraphs

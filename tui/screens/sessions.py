@@ -9,7 +9,7 @@ from textual import work
 from ...store.errors import ForkpointError
 from ..outline import Outline
 from ..widgets.listing import Column, Item
-from ..words import clock, day, long_age, one_line, signed, size
+from ..words import agent, clock, day, long_age, one_line, signed, size
 from .headline import home_relative
 from .lists import ListScreen
 
@@ -60,7 +60,7 @@ class SessionsScreen(ListScreen):
                     (
                         mark,
                         one_line(info.title) or "Untitled",
-                        info.agent,
+                        agent(info.agent),
                         long_age(info.updated, now) if info.updated else "",
                         str(info.branches) if info.branches > 1 else "",
                         size(info.bytes) if info.bytes else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from textual import work
 from ...store.errors import ForkpointError
 from ..widgets.choices import Told
 from ..widgets.sheet import Paragraph, text
-from ..words import count
+from ..words import agents, count
 from .moving import Moving
 
 if TYPE_CHECKING:
@@ -49,15 +50,16 @@ class Welcome(Moving):
             return
         recording = bool(self.status and self.status.recording)
         welcome = self.query_one("#welcome", Told)
-        welcome.show(welcome_told(found, recording))
+        welcome.show(welcome_told(found, recording, self.status.in_use if self.status else ()))
         welcome.set_class(self.nothing_recorded, "-on")
 
     def action_record(self) -> None:
         from .record import RecordDialog
 
         if self.status is not None and self.status.recording:
-            agents = " ".join(self.status.agents)
-            self.notice.say(f"Recording {agents} is on.", then="forkpoint uninstall switches it off")
+            self.notice.say(
+                f"Recording {agents(self.status.agents)} is on.", then="forkpoint uninstall switches it off"
+            )
             return
         self.open(RecordDialog(), self._recording)
 
@@ -96,7 +98,7 @@ def known_paths(store: Store, point: str) -> set[bytes]:
     return set(store.known(point))
 
 
-def welcome_told(found: Found, recording: bool) -> list[Paragraph]:
+def welcome_told(found: Found, recording: bool, in_use: Sequence[str] = ()) -> list[Paragraph]:
     """The greeting."""
     head = "Recording is on; no checkpoint yet." if recording else "Nothing is recorded here yet."
     paragraphs = [text(head, "strong")]
@@ -109,6 +111,8 @@ def welcome_told(found: Found, recording: bool) -> list[Paragraph]:
         paragraphs.append(text("Not known: what the shell changed.", "muted", hang=2))
     else:
         paragraphs.append(text("No agent's session was found for this folder.", hang=2))
+    if in_use and not recording:
+        paragraphs.append(text(f"In use on this machine: {agents(in_use)}.", "muted", hang=2))
     spans = [("c", "key"), (" saves the files now", "text")]
     if not recording:
         spans += [("   i", "key"), (" shows what recording adds, and switches it on", "text")]
