@@ -18,10 +18,14 @@ class Binding:
         self.calls = {
             entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call
         }
+        self._ends: dict[str, str] = {}
+        """Record with several entries → the last of them."""
         self.prompts: dict[str, list[Entry]] = {}
         self._typed: list[Entry] = []
         self._timed: dict[str, list[tuple[int, str]]] = {}
         for entry in conversation.entries:
+            if "#" in entry.id:
+                self._ends[entry.id.partition("#")[0]] = entry.id
             if entry.kind == "prompt":
                 self._typed.append(entry)
                 if entry.prompt and not entry.under:
@@ -38,7 +42,8 @@ class Binding:
         if checkpoint.reason == "prompt":
             return self._prompt(checkpoint)
         if checkpoint.entry in self.entries:
-            return checkpoint.entry
+            after = checkpoint.side == "after"
+            return self._ends.get(checkpoint.entry, checkpoint.entry) if after else checkpoint.entry
         return self._before(checkpoint)
 
     def _prompt(self, checkpoint: Checkpoint) -> str | None:

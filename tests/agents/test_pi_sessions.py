@@ -7,6 +7,7 @@ import pytest
 from tests.builders.folders import seen
 from tests.lab.pi_cli import PiCli
 from tests.lab.stub_llm import Json, Message
+from tests.lab.terminal import Terminal, wait_until
 
 
 @pytest.fixture
@@ -105,4 +106,108 @@ def test_going_on_with_a_fork_sends_exactly_the_conversation_up_to_it(recorded: 
     here = next(branch for branch in log["branches"] if branch["session"] == fork["session"])
     assert here["name"] == "alt"
     assert checkpoints(log, "prompt")["Do TURN3 again please"]["branch"] == "alt"
-    assert len(recorded.forkpoint("sessions")) == 1
+    assert [info["agent"] for info in recorded.forkpoint("sessions")].count("pi") == 1
+
+
+def test_a_rewind_in_pi_s_own_tree_is_a_fork(recorded: PiCli, screens: None) -> None:
+    with recorded.screen() as screen:
+        say(screen, "Do TURN1 please", "TURN1 is done")
+        say(screen, "Do TURN2 please", "TURN2 is done")
+        left = len(recorded.forkpoint("log")["entries"])
+        screen.type("/tree")
+        screen.press("Enter")
+        screen.see("Session Tree")
+        for _ in range(5):
+            screen.press("Up")
+        screen.see("\u203a • user: Do TURN2")
+        screen.press("Enter")
+        screen.see("Summarize branch")
+        (recorded.project / "by-hand.txt").write_text("before the rewind is done\n")
+        screen.press("Enter")
+        # Nothing tells of it in Pi's file, but our extension does.
+        wait_until(lambda: stops(recorded) == ["TURN1 is done."], "the rewind is noticed")
+        assert len(recorded.forkpoint("log")["entries"]) == left
+        screen.press("C-u")
+        say(screen, "Do TURN3 please", "TURN3 is done")
+    log = recorded.forkpoint("log")
+    parents = {entry["text"]: entry["parent"] for entry in log["entries"] if entry["kind"] == "prompt"}
+    assert parents["Do TURN2 please"] == parents["Do TURN3 please"]
+    states = {branch["title"]: branch["state"] for branch in log["branches"]}
+    assert sorted(states.values()) == ["active", "left"]
+    active = next(branch["name"] for branch in log["branches"] if branch["state"] == "active")
+    made = checkpoints(log, "tool")
+    assert made["write sub/dir/three.txt"]["branch"] == active
+    assert made["bash echo shell-made > shell.txt; echo more >> existing.txt"]["branch"] != active
+
+
+def stops(agent: PiCli) -> list[str]:
+    """The texts of the entries at which Pi stopped, or went to in its tree, with new files."""
+    log = agent.forkpoint("log")
+    entries = {entry["id"]: entry["text"] for entry in log["entries"]}
+    return [entries[point["entry"]] for point in log["checkpoints"] if point["reason"] == "stop"]
+
+
+def say(screen: Terminal, text: str, answer: str) -> None:
+    screen.type(text)
+    screen.see(text)
+    screen.press("Enter")
+    screen.see(answer)
+
+
+def test_a_restore_during_a_slow_call_is_refused(recorded: PiCli) -> None:
+    asleep = recorded.project / ".asleep"
+    running = recorded.start("Do TURNSLOW please")
+    try:
+        wait_until(asleep.exists, "the shell sleeps")
+        before = seen(recorded.project)
+        point = before_prompt(recorded, "Do TURNSLOW please")
+        refused = recorded.forkpoint("restore", point, "--files", "--yes", code=3)
+        assert "Pi is in the middle of a tool call here (bash" in refused["error"]["what"]
+        assert seen(recorded.project) == before
+        (live,) = [info for info in recorded.forkpoint("sessions") if info["live"]]
+        assert live["agent"] == "pi"
+        asleep.unlink()
+        assert running.wait(60) == 0
+        recorded.forkpoint("restore", point, "--files", "--yes")
+        assert not (recorded.project / "slow.txt").exists()
+    finally:
+        asleep.unlink(missing_ok=True)
+        running.kill()
+        running.wait()
+
+
+def test_uninstalling_leaves_no_trace_and_nothing_is_recorded(pi: PiCli) -> None:
+    before = seen(pi.config)
+    shown = pi.forkpoint("install", "pi", "--dry-run")
+    assert seen(pi.config) == before
+    pi.forkpoint("install", "pi", "--yes")
+    (file,) = (pi.config / "extensions").iterdir()
+    (lines,) = [step["lines"] for step in shown["agents"]]
+    assert [line[1:] for line in lines[2:]] == file.read_text().splitlines()
+    assert pi.ask("QUESTION") == "Just an answer, no tools."
+    recorded = len(pi.forkpoint("log")["checkpoints"])
+    assert recorded > 0
+    pi.forkpoint("uninstall", "pi", "--yes")
+    assert not (pi.config / "extensions").exists()
+    pi.ask("Do TURN1 please", "--continue")
+    assert len([point for point in pi.forkpoint("log")["checkpoints"] if point["complete"]]) == recorded
+
+
+def test_a_session_from_before_forkpoint_has_points_to_go_back_to(pi: PiCli) -> None:
+    start = (pi.project / "existing.txt").read_bytes()
+    pi.ask("Do TURN1 please")
+    log = pi.forkpoint("log")
+    partial = [point for point in log["checkpoints"] if not point["complete"]]
+    pi.forkpoint("restore", partial[0]["id"], "--files", "--yes", "--path", "existing.txt")
+    assert (pi.project / "existing.txt").read_bytes() == start
+    assert not (pi.project / "todelete.txt").exists()  # the shell's doing is not known here
+
+
+def test_the_project_s_own_extension_records_once_it_is_trusted(pi: PiCli) -> None:
+    pi.forkpoint("install", "pi", "--here", "--yes")
+    pi.forkpoint("install", "pi", "--yes")
+    assert (pi.project / ".pi" / "extensions" / "forkpoint.js").exists()
+    pi.ask("Do TURN3 please", "--approve")
+    log = pi.forkpoint("log")
+    assert list(checkpoints(log, "prompt")) == ["Do TURN3 please"]
+    assert len([point for point in log["checkpoints"] if point["reason"] == "prompt"]) == 1

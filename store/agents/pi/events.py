@@ -51,6 +51,7 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
         text=_moment(name, tool, given, data, cwd),
         named=(absolute(path, cwd),) if path and tool in EDIT_TOOLS else (),
         pid=pid if isinstance(pid, int) and pid > 0 else 0,
+        entry=_text(data, "entry"),
     )
 
 
