@@ -151,7 +151,8 @@ class Evidence:
     """What a session is known to have done to the files of a root, from its own records alone (for rule 15)."""
 
     left: dict[bytes, frozenset[str]] = field(default_factory=dict[bytes, frozenset[str]])
-    """Path relative to the root → git blob ids of contents that its edit tools are proven to have left there."""
+    """Path relative to the root → git blob ids of contents that its edit tools are proven to have left there; "" where
+    they deleted the file, or moved it away."""
     touched: dict[bytes, tuple[tuple[int, str], ...]] = field(default_factory=dict[bytes, tuple[tuple[int, str], ...]])
     """Path → (time, id of the tool call's entry) of each step that is known to have changed it, the oldest first."""
     outside: int = 0

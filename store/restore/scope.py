@@ -12,18 +12,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..model import Who
 from ..states import FOLDER_MODE, Node, State
 from .coverage import Pair
 from .paths import parents
 
-Author = Literal["base", "step", "other", "outside", "restore"]
-Whose = Literal["mine", "ours", "other", "outside"]
-"""A step of the session, our own restore or undo, another session's step, or drift: a person, or unsure."""
+Author = Literal["base", "step", "other", "person", "outside", "restore"]
+Whose = Literal["mine", "ours", "other", "person", "outside"]
+"""A step of the session, our own restore or undo, another session's step, or drift: a person's, or unsure whose."""
 
 TRUSTED = ("mine", "ours")
 OTHERS = "changed only by others"
 UNSURE = "unsure who changed it"
+NOBODY = Who("unsure")
 LEFT_OUT = "left out by choice"
+SINCE: Mapping[Whose | None, str] = {"other": "another session", "person": "a person"}
 NOT_MADE = "this session did not make it"
 
 
@@ -36,8 +39,8 @@ class Transition:
     author: Author
     session: str
     changes: Mapping[bytes, tuple[Node | None, Node | None]]
-    named: frozenset[bytes] = frozenset()
-    """Paths that the call's own input names; which of the changes are the call's is decided before they come here."""
+    who: Who = NOBODY
+    """More closely than the author: which call, which session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,7 @@ class _Judge:
 
     def is_nobodys(self) -> bool:
         """Whether what stands there is no new work of anybody else's."""
-        if self.now is not None and self.now.kind != "folder" and self.now.oid in self.left:
+        if (self.now is None or self.now.kind != "folder") and (self.now.oid if self.now else "") in self.left:
             return True
         return self.was_left() or self.is_old(self.now, len(self.history.events))
 
@@ -209,13 +212,17 @@ class _Judge:
 
     def since(self) -> str:
         """Who changed it since, as far as that is known."""
-        known = self.history.events and self.history.value == self.now
-        who = "another session" if known and self.history.events[-1][1] == "other" else "somebody else"
-        return f"{'deleted' if self.now is None else 'changed'} since by {who}"
+        what = "deleted" if self.now is None else "changed"
+        return f"{what} since by {SINCE[whose]}" if (whose := self.last()) in SINCE else f"{what} since, unsure by whom"
 
     def who(self) -> str:
-        """Who else changed it."""
-        return OTHERS if self.history.events and self.history.value == self.now else UNSURE
+        """Who else changed it: others where each of them is known, whatever of it was a person's."""
+        whose = {event[1] for event in self.history.events}
+        return OTHERS if self.last() is not None and "outside" not in whose else UNSURE
+
+    def last(self) -> Whose | None:
+        """Whose what stands there is; None where no checkpoint saw how it came."""
+        return self.history.events[-1][1] if self.history.events and self.history.value == self.now else None
 
     def seen_when(self) -> int | None:
         return self.history.events[-1][2] if self.history.events and self.history.value == self.now else None
@@ -275,7 +282,7 @@ def _whose(transition: Transition, session: str) -> Whose:
         return "ours"
     if transition.author in ("step", "other"):
         return "mine" if transition.session == session else "other"
-    return "outside"
+    return "person" if transition.author == "person" else "outside"
 
 
 class _Tape:

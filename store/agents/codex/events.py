@@ -67,8 +67,24 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
         subagent=_text(data, "agent_id"),
         source=_text(data, "source") or _text(data, "reason"),
         text=_moment(name, tool, command, data),
+        pid=_process(),
         named=tuple(os.path.normpath(os.path.join(cwd, path)) for path in named(command)) if BEGIN in command else (),
     )
+
+
+def _process() -> int:
+    """The agent's process, of which the hook is a grandchild; 0 where the system does not tell."""
+    pid = os.getppid()
+    for _ in range(4):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                name, _, rest = file.read().rpartition(b")")
+            if name.partition(b"(")[2].startswith(b"codex"):
+                return pid
+            pid = int(rest.split()[1])
+        except (OSError, ValueError, IndexError):
+            return 0
+    return 0
 
 
 def step(event: HookEvent) -> Step:

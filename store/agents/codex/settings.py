@@ -94,7 +94,7 @@ def _trust_problem(found: Installed, config: Mapping[str, Any]) -> str:
     """Whether a person trusted every hook of ours in a file as it is."""
     states = _table(_table(config, "hooks"), "state")
     problem = ""
-    for place, expected in _expected(found.file):
+    for place, expected in hashes(found.file):
         keys = {f"{path}:{place}" for path in (found.file, os.path.realpath(found.file))}
         state: dict[str, Any] = {}
         for key in keys:
@@ -108,8 +108,8 @@ def _trust_problem(found: Installed, config: Mapping[str, Any]) -> str:
     return problem
 
 
-def _expected(file: str) -> Iterator[tuple[str, str]]:
-    """Of each hook of ours its place, as Codex names it, and its hash."""
+def hashes(file: str) -> Iterator[tuple[str, str]]:
+    """Of each hook of ours its place, as Codex names it, and the hash that it must be trusted by."""
     try:
         with open(file, "rb") as opened:
             top = jsontext.parse(opened.read().decode("utf-8", "surrogateescape"))

@@ -55,8 +55,10 @@ class Past:
     """Of each change: its diff; None when it made or took away the whole."""
     contents: list[Content] = field(default_factory=lambda: [None])
     """Before the first change, and after each."""
+    left: list[bool] = field(default_factory=lambda: [False])
+    """Of each of the contents: it is what a step left …"""
     sure: list[bool] = field(default_factory=lambda: [False])
-    """Of each of the contents: it is what a step left, and nothing contradicts it."""
+    """… and nothing that comes later contradicts it."""
 
     def at(self, time: int) -> tuple[Content, bool]:
         """What the file held at a moment, and whether that is sure."""
@@ -67,6 +69,7 @@ class Past:
         self.times.append(time)
         self.steps.append(diff)
         self.contents.append(content)
+        self.left.append(sure)
         self.sure.append(sure)
 
 
@@ -115,9 +118,9 @@ def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | 
     paths, outside = _inside(told, os.path.realpath(root))
     left: dict[bytes, frozenset[str]] = {}
     for path, past in _pasts(told, paths).items():
-        contents = [text for text, sure in zip(past.contents, past.sure, strict=True) if sure and isinstance(text, str)]
+        contents = [text for text, sure in zip(past.contents, past.left, strict=True) if sure]
         if contents:
-            left[path] = frozenset(blob(text) for text in contents)
+            left[path] = frozenset(blob(text) if isinstance(text, str) else "" for text in contents)
     touched: dict[bytes, list[tuple[int, str]]] = {}
     for one in told:
         for name in (one.change.path, one.change.to):
