@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 from . import agents, diff, operations, saving, sides
 from .checkpoints import deleting
 from .checkpoints.deleting import Deletion
-from .conversation import forking, tree
+from .conversation import forking, resuming, tree
 from .conversation.forking import ForkPlan
 from .conversation.keeping import keep_transcripts
+from .conversation.resuming import ResumePlan
 from .errors import UnknownId, UsageError
 from .model import (
     Block,
@@ -179,7 +180,7 @@ class Store:
         if session and session != FILES:
             with self._workspace.lock:
                 info = self._workspace.session(session)
-                agent, session = info.agent, goal.going_on(self._workspace.tree(info.id))
+                agent, session = info.agent, goal.going_on(self._workspace.tree(info.key))
         else:
             session = ""
         return saving.save(self.root, home=self.home, label=label, agent=agent, session=session, progress=progress)
@@ -234,6 +235,19 @@ class Store:
         """Does an undone act again."""
         with self._working():
             return undoing.carry_out(self._workspace, plan, live)
+    def plan_resume(self, branch: str = "") -> ResumePlan:
+        """How to go on with a branch, or a session by its id, in its agent; where one is when none is named.
+
+        Nothing is written. Raises NoWorkspace, UnknownId, AmbiguousId, Refused.
+        """
+        with self._workspace.lock:
+            return resuming.plan(self._workspace, branch)
+
+    def resume(self, plan: ResumePlan) -> ResumePlan:
+        """Writes what has to be there before the planned command can be run: a fork, where the agent has no session."""
+        with self._working():
+            return resuming.carry_out(self._workspace, plan)
+
 
     def operations(self) -> list[Operation]:
         """What a person did in this root, the newest first."""
@@ -355,8 +369,7 @@ class Store:
             repacking.start_apart(place)
 
     def _module_of(self, entry: Entry) -> agents.Agent:
-        infos = self._workspace.known_sessions()
-        found = next((info for info in infos if entry.session in info.ids), None)
+        found = self._workspace.owner(entry)
         if found is None:
             raise UsageError("this entry belongs to no session of this folder", todo="open its session again")
         return agents.get(found.agent)
@@ -374,7 +387,7 @@ class Store:
                 return found
         infos = workspace.sessions()
         try:
-            return resolve(name, [*(workspace.tree(info.id) for info in infos), workspace.tree(FILES)])
+            return resolve(name, [*(workspace.tree(info.key) for info in infos), workspace.tree(FILES)])
         except UnknownId:
             workspace.refuse_damaged(name)
             raise
@@ -421,7 +434,7 @@ class Store:
                 kind,
                 operations.moment(),
                 place.root.id,
-                session=moment.session,
+                session=moment.key,
                 summary=f"{words[kind]}: {moment.title} · {clock(moment.time)}",
                 point=point,
                 entry=moment.entry or "",

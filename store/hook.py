@@ -15,6 +15,11 @@ if TYPE_CHECKING:  # the model's classes would cost a hook a tenth of its time
     from .model import Reason, Side
 
 
+def session_key(agent: str, session: str) -> str:
+    """What tells a session from all others: ids of two agents may be equal. Claude Code's are as they are."""
+    return session if agent in ("", "claude") or not session else f"{agent}:{session}"
+
+
 class HookEvent(NamedTuple):
     """One call of a hook; what the agent did not tell is empty."""
 

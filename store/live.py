@@ -19,10 +19,11 @@ def at_work(workspace: Workspace) -> tuple[Live, ...]:
     """Live agents, each with the tool call that it has open."""
     place = workspace.place
     calls = recording.open_calls(place) if place is not None else ()
-    found = {item.session: item for item in workspace.live()}
+    found = {(item.agent, item.session): item for item in workspace.live()}
     for call in calls:
-        known = found.get(call.session) or Live(call.agent, call.session, call.pid, call.started)
-        found[call.session] = replace(known, doing=call.tool, doing_since=call.started)
+        key = (call.agent, call.session)
+        known = found.get(key) or Live(call.agent, call.session, call.pid, call.started)
+        found[key] = replace(known, doing=call.tool, doing_since=call.started)
     return tuple(found.values())
 
 

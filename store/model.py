@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .hook import session_key
+
 from msgspec import Struct
 
 Kind = Literal["prompt", "reply", "tool_call", "tool_result", "summary", "notice"]
@@ -101,6 +103,16 @@ class SessionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+    @property
+    def key(self) -> str:
+        """Its id, with its agent where that is needed to tell it from others'."""
+        return session_key(self.agent, self.id)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The same for all of its ids."""
+        return tuple(session_key(self.agent, session) for session in self.ids)
+
 class Conversation:
     """All of one session that could be read."""
 

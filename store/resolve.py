@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .catalog.catalog import Row
 from .conversation.tree import Marks
 from .errors import AmbiguousId, UnknownId, UsageError
+from .hook import session_key
 from .model import Point, SessionTree
 
 FILES = "files"
@@ -70,14 +71,14 @@ def quick(name: str, rows: Sequence[Row], held: Marks, root: str) -> Resolved | 
         chosen = [item for item in mine if name and name in (item.id, held.labels.get(item.id))] or chosen
     if len(chosen) != 1:
         return None
-    return Resolved(chosen[0].id, None, chosen[0].session or FILES)
+    return Resolved(chosen[0].id, None, session_key(chosen[0].agent, chosen[0].session) or FILES)
 
 
 def _matches(built: SessionTree, name: str, whole: bool) -> set[Resolved]:
     def fits(text: str) -> bool:
         return text == name if whole else len(name) >= 2 and text.startswith(name)
 
-    session = built.info.id
+    session = built.info.key
     points = (*built.points, *built.gone)
     found = {Resolved(point.id, point.entry, session) for point in points if fits(point.id)}
     found |= {Resolved(point.id, point.entry, session) for point in built.points if fits(point.label)}
@@ -89,7 +90,7 @@ def _matches(built: SessionTree, name: str, whole: bool) -> set[Resolved]:
 def _at_time(name: str, trees: list[SessionTree]) -> Resolved:
     moment = parse_time(name[1:], time.time())
     candidates: list[tuple[Point, str]] = [
-        (point, built.info.id) for built in trees for point in built.points if point.time <= moment * 10**9
+        (point, built.info.key) for built in trees for point in built.points if point.time <= moment * 10**9
     ]
     if not candidates:
         raise UnknownId(f"there is no checkpoint at or before {name}", todo="forkpoint log shows the oldest")

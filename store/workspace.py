@@ -22,6 +22,7 @@ from .conversation import listing, transcripts, tree
 from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
+from .hook import session_key
 from .model import Conversation, Entry, Live, Point, SessionInfo, SessionTree
 from .naming import clock, title
 from .operations import Record
@@ -107,10 +108,11 @@ class Workspace:
         place = self.place
         if place is not None:
             content = self.content()
-            kept = [item.info for item in content.kept.values()]
+            known = agents.names()
+            kept = [item.info for item in content.kept.values() if item.info.agent in known]
             found = listing.joined(found, kept, content.operations, content.rows, place.root)
-        live = {item.session for item in self.live()}
-        found = [replace(info, live=bool(live & set(info.ids))) for info in found]
+        live = {session_key(item.agent, item.session) for item in self.live()}
+        found = [replace(info, live=bool(live & set(info.keys))) for info in found]
         self._sessions = sorted(found, key=lambda info: info.updated, reverse=True)
         return self._sessions
 
@@ -129,18 +131,28 @@ class Workspace:
         return hashlib.blake2b(repr(sorted(map(_stamp, watched))).encode(), digest_size=12).hexdigest()
 
     def session(self, name: str) -> SessionInfo:
-        """A session by an unambiguous beginning of one of its ids. Raises UnknownId, AmbiguousId."""
+        """A session by an unambiguous beginning of one of its ids, or of "agent:id". Raises UnknownId, AmbiguousId."""
         infos = self.sessions()
+        agent, sign, behind = name.partition(":")
+        if sign and agent in agents.names():
+            infos, name = [info for info in infos if info.agent == agent], behind
         found = [info for info in infos if name in info.ids]
         found = found or [info for info in infos if any(session.startswith(name) for session in info.ids)]
         if not found:
             raise UnknownId(f'there is no session "{name}" here', todo="forkpoint sessions lists them")
         if len(found) > 1:
             raise AmbiguousId(
-                f'"{name}" could be {len(found)} sessions: {", ".join(info.id for info in found[:5])}',
-                todo="give more of the id",
+                f'"{name}" could be {len(found)} sessions: {", ".join(f"{i.agent}:{i.id}" for i in found[:5])}',
+                todo="give more of the id, with its agent in front if need be",
             )
         return found[0]
+
+    def owner(self, entry: Entry) -> SessionInfo | None:
+        """The session that an entry is of; of those with one id the one that was read from the file of its record."""
+        found = [info for info in self.known_sessions() if entry.session in info.ids]
+        file = entry.span.file if entry.span else ""
+        read = [info for info in found if (held := self._read.get((info.agent, info.id))) and file in held.sources]
+        return next(iter(read if len(found) > 1 and read else found), None)
 
     def live(self) -> tuple[Live, ...]:
         """Agents at work here now."""
@@ -218,10 +230,16 @@ class Workspace:
         root = place.root.id if place is not None else ""
         infos = self.sessions() if session is None else ([] if session == FILES else [self.session(session)])
         if infos:
-            read = self.conversation(infos[0])
-            live = tuple(item for item in self.live() if item.session in infos[0].ids)
-            return tree.build(read.conversation, content.rows, content.operations, read.states, root, live)
+            return self.tree_of(infos[0])
         return tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
+
+    def tree_of(self, info: SessionInfo) -> SessionTree:
+        """The tree of a session that was just listed."""
+        content, place = self._content or self.content(), self.place
+        read = self.conversation(info)
+        live = tuple(item for item in self.live() if session_key(item.agent, item.session) in info.keys)
+        root = place.root.id if place is not None else ""
+        return tree.build(read.conversation, content.rows, content.operations, read.states, root, live)
 
     def dirty(self) -> int | None:
         """How many paths differ from what was last recorded.

@@ -146,8 +146,8 @@ def _in_journals(place: Place) -> dict[str, str]:
 
 def _here(rows: Sequence[Row], acts: Sequence[Record], root: str) -> list[str]:
     """The point whose files the folder has, seen from all sessions and from each of them."""
-    sessions = {row.stored.checkpoint.session for row in rows}
-    parts = [rows, *([row for row in rows if row.stored.checkpoint.session == session] for session in sessions)]
+    sessions = {_session(row) for row in rows}
+    parts = [rows, *([row for row in rows if _session(row) == session] for session in sessions)]
     placed = [tree.files_here(tree.bare(part), acts, root) for part in parts]
     return [point for point in placed if point]
 

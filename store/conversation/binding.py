@@ -14,6 +14,7 @@ class Binding:
 
     def __init__(self, conversation: Conversation) -> None:
         self.ids = frozenset(conversation.info.ids)
+        self.agent = conversation.info.agent
         self.entries = {entry.id for entry in conversation.entries}
         self.calls = {
             entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call
@@ -69,6 +70,8 @@ class Binding:
         return timed[at - 1][1] if at else (timed[0][1] if timed else None)
 
     def owns(self, checkpoint: Checkpoint) -> bool:
-        """Whether a checkpoint belongs to this conversation at all."""
+        """Whether a checkpoint belongs to this conversation at all; ids of another agent's may be equal to its."""
+        if checkpoint.agent not in ("", self.agent):
+            return False
         bound = checkpoint.call in self.calls if checkpoint.call else checkpoint.prompt in self.prompts
         return checkpoint.session in self.ids or bound or (bool(checkpoint.entry) and checkpoint.entry in self.entries)

@@ -83,7 +83,7 @@ def carry_out(workspace: Workspace, plan: ForkPlan) -> ForkResult:
         "fork",
         operations.moment(),
         place.root.id,
-        session=plan.goal.session,
+        session=plan.goal.key,
         summary=f"fork {plan.name}: {plan.target.title}",
         point=plan.target.checkpoint or "",
         entry=plan.goal.built.here.talk or plan.goal.entry or "",

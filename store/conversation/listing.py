@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from .. import agents
 from ..catalog.content import Row
+from ..hook import session_key
 from ..model import SessionInfo
 from ..operations import Record, taken_back
 from ..roots import Root
@@ -28,12 +29,12 @@ def joined(
 
     `kept` are those that the store has lines of. A fork that was taken back is in none.
     """
-    forks = {str(act.fork["session"]): str(act.fork.get("source", "")) for act in acts if act.fork.get("session")}
-    away = {str(act.fork["session"]) for act in forks_away(acts, root.id)}
-    away -= {session for info in on_disk for session in info.ids}
+    forks = {_fork_key(act, "session"): _fork_key(act, "source") for act in acts if act.fork.get("session")}
+    away = {_fork_key(act, "session") for act in forks_away(acts, root.id)}
+    away -= {key for info in on_disk for key in info.keys}
     still = [info for info in (_without(info, away) for info in kept) if info.ids]
     found = [_one(family, on_disk, forks) for family in _families([*still, *on_disk], forks)]
-    return found + _only_checkpoints(rows, {session for info in found for session in info.ids}, root)
+    return found + _only_checkpoints(rows, {key for info in found for key in info.keys}, root)
 
 
 def forks_away(acts: Sequence[Record], root: str) -> list[Record]:
@@ -43,8 +44,13 @@ def forks_away(acts: Sequence[Record], root: str) -> list[Record]:
 
 
 def _without(info: SessionInfo, away: set[str]) -> SessionInfo:
-    pairs = [pair for pair in zip(info.ids, info.files, strict=False) if pair[0] not in away]
+    found = zip(info.keys, info.ids, info.files, strict=False)
+    pairs = [(session, file) for key, session, file in found if key not in away]
     return replace(info, ids=tuple(session for session, _ in pairs), files=tuple(file for _, file in pairs))
+
+
+def _fork_key(act: Record, name: str) -> str:
+    return session_key(str(act.fork.get("agent", "")), str(act.fork.get(name, "")))
 
 
 def _families(infos: Sequence[SessionInfo], forks: dict[str, str]) -> list[list[SessionInfo]]:
@@ -55,22 +61,22 @@ def _families(infos: Sequence[SessionInfo], forks: dict[str, str]) -> list[list[
             session = above
         return session
 
-    known = {session for info in infos for session in info.ids}
+    known = {key for info in infos for key in info.keys}
     for info in infos:
-        for session in info.ids:
-            leader[lead(session)] = lead(info.id)
+        for key in info.keys:
+            leader[lead(key)] = lead(info.key)
     for session, source in forks.items():
         if session in known and source in known:
             leader[lead(session)] = lead(source)
     families: dict[str, list[SessionInfo]] = {}
     for info in infos:
-        families.setdefault(lead(info.id), []).append(info)
+        families.setdefault(lead(info.key), []).append(info)
     return list(families.values())
 
 
 def _one(family: Sequence[SessionInfo], on_disk: Sequence[SessionInfo], forks: dict[str, str]) -> SessionInfo:
     """A conversation's parts as one session, named as the oldest of them was."""
-    parts = sorted(family, key=lambda info: (info.id in forks, info in on_disk, info.updated))
+    parts = sorted(family, key=lambda info: (info.key in forks, info in on_disk, info.updated))
     present = [info for info in parts if info in on_disk]
     files: dict[str, str] = {}
     for info in (*parts, *present):
@@ -92,12 +98,14 @@ def _one(family: Sequence[SessionInfo], on_disk: Sequence[SessionInfo], forks: d
 def _only_checkpoints(rows: Iterable[Row], told: set[str], root: Root) -> list[SessionInfo]:
     """Sessions that are known by their checkpoints alone: not written yet, or deleted before they were read."""
     found: dict[str, SessionInfo] = {}
+    known = agents.names()
     for row in rows:
         item = row.stored.checkpoint
-        if item.root == root.id and item.session and item.session not in told and item.agent in agents.names():
+        key = session_key(item.agent, item.session)
+        if item.root == root.id and item.session and key not in told and item.agent in known:
             title = item.text if item.reason == "prompt" else ""
-            first = found.get(item.session) or SessionInfo(
+            first = found.get(key) or SessionInfo(
                 item.session, item.agent, "", 0, 0, (), (item.session,), cwd=root.path, problem=UNWRITTEN
             )
-            found[item.session] = replace(first, title=first.title or title, updated=item.time)
+            found[key] = replace(first, title=first.title or title, updated=item.time)
     return [replace(info, title=info.title or info.id[:8]) for info in found.values()]

@@ -14,8 +14,8 @@ from ..naming import RUN
 from ..operations import FINAL, Record, taken_back
 from .binding import Binding
 from .branches import branches
-
 from .transcripts import name_of
+
 MOVES = frozenset({"restore", "undo", "redo"})
 """Operations that change files."""
 
@@ -53,7 +53,7 @@ def build(
     """The tree of one session; `here.dirty` is left unknown."""
     entries = conversation.entries
     done, _ = taken_back(acts, root)
-    mine = [act for act in done if act.session in conversation.info.ids]
+    mine = [act for act in done if act.session in conversation.info.keys]
     talk = _talk(conversation, mine)
     found, branch_of = branches(conversation, talk, mine)
     lost = deleted(acts, root)
@@ -78,7 +78,7 @@ def build(
         entries=entries,
         points=tuple(points),
         branches=tuple(found),
-        operations=tuple(shown(acts, root, conversation.info.ids)),
+        operations=tuple(shown(acts, root, conversation.info.keys)),
         here=Here(files_here(points, acts, root), talk, None),
         branch_of=branch_of,
         problems=conversation.problems,

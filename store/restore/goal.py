@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import UnknownId, UsageError
+from ..hook import session_key
 from ..model import Entry, Point, SessionTree, Side, Target
 from ..naming import clock, day_and_clock, gone, title
 from ..resolve import FILES, Resolved, point_for
@@ -30,6 +31,11 @@ class Goal:
     def session(self) -> str:
         """The session whose scope rule 15 takes; "" for saves outside of any."""
         return "" if self.built.info.id == FILES else going_on(self.built)
+
+    @property
+    def key(self) -> str:
+        """The session as operations name it."""
+        return session_key(self.built.info.agent, self.session)
 
     @property
     def talks(self) -> bool:
@@ -98,7 +104,8 @@ def prompt_of(workspace: Workspace, entry: Entry) -> str:
     """A prompt's full text, to hand back."""
     from .. import agents
 
-    info = next(info for info in workspace.known_sessions() if entry.session in info.ids)
+    info = workspace.owner(entry)
+    assert info is not None
     blocks = agents.get(info.agent).blocks(entry, workspace.open_file)
     return "\n".join(block.text for block in blocks if block.kind == "text")
 

@@ -49,7 +49,7 @@ def carry_out(
         "restore",
         operations.moment(),
         place.root.id,
-        session=goal.session,
+        session=goal.key,
         summary=f"went back to {inventory.target.title}",
         point=inventory.target.checkpoint or "",
         entry=goal.built.here.talk or goal.entry or "",
@@ -101,13 +101,14 @@ def change_files(
         before: dict[bytes, Node | None] = {}
         for change in wanted.changes:
             before.setdefault(change.path, change.before)
+        agent, session = _agent_and_id(workspace, record.session)
         taken = capture.take(
             place,
             Wanted(
                 Checkpoint(
                     reason="guard",
-                    agent=_agent_of(workspace, record.session),
-                    session=record.session,
+                    agent=agent,
+                    session=session,
                     entry=record.entry,
                     text=f"before {'the' if record.kind in ('undo', 'redo') else 'it'} {record.summary}",
                     operation=record.id,
@@ -234,8 +235,12 @@ def _is_folder(node: Node | None) -> bool:
     return node is not None and node.kind == "folder"
 
 
-def _agent_of(workspace: Workspace, session: str) -> str:
-    return next((info.agent for info in workspace.known_sessions() if session in info.ids), "") if session else ""
+def _agent_and_id(workspace: Workspace, key: str) -> tuple[str, str]:
+    """The agent and the agent's own id of a session that an operation names."""
+    for info in workspace.known_sessions() if key else ():
+        if key in info.keys:
+            return info.agent, info.ids[info.keys.index(key)]
+    return "", key
 
 
 @contextmanager

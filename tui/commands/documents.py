@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...store.model import (
     Branch,
@@ -24,6 +24,9 @@ from ...store.model import (
     SessionTree,
 )
 from ..values import iso, path_keys
+
+if TYPE_CHECKING:
+    from ...store.api import ResumePlan
 
 Document = dict[str, Any]
 
@@ -245,6 +248,19 @@ def result_document(result: RestoreResult) -> Document:
     if result.fork is not None:
         document["fork"] = fork_document(result.fork)
     return document
+
+
+def resume_document(planned: ResumePlan, ready: ResumePlan) -> Document:
+    return {
+        "branch": ready.branch,
+        "session": ready.session,
+        "agent": ready.agent,
+        "command": list(ready.command),
+        "cwd": ready.cwd,
+        "forked": planned.fork is not None,
+        "note": planned.note,
+        "live": [live_document(live) for live in ready.live],
+    }
 
 
 def fork_document(fork: ForkResult) -> Document:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import base64
-import os
 import shutil
 import sys
 
 import click
 
-from ...store.errors import ForkpointError
 from ...store.model import ForkResult
 from .. import words
+from .becoming import become
 from .call import Call, command
 from .documents import fork_document
 from .inventory_text import fork_lines
@@ -49,11 +48,7 @@ def _offer(call: Call, result: ForkResult) -> int:
     if result.prompt_text:
         _to_clipboard(result.prompt_text)
         call.output.say("The prompt is in the clipboard, where the terminal allows that.")
-    try:
-        os.chdir(result.cwd)
-        os.execv(program, list(result.command))
-    except OSError as error:
-        raise ForkpointError("the agent could not be started", path=result.cwd, todo=str(error.strerror)) from None
+    become(result.command, result.cwd)
 
 
 def _to_clipboard(text: str) -> None:

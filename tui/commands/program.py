@@ -26,6 +26,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "save": "save",
         "restore": "restore",
         "fork": "fork",
+        "resume": "resume",
         "undo": "undo",
         "redo": "undo",
         "operations": "undo",
