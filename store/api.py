@@ -61,7 +61,10 @@ if TYPE_CHECKING:
     from .status import Status
     from .upkeep.usage import Usage
 
-__all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "Saved", "Store", "UndoPlan"]
+COUNTED = 256 << 20
+"""Bytes of agents' files that are read to count what is in them."""
+
+__all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "ResumePlan", "Saved", "Store", "UndoPlan"]
 
 
 class Store:
@@ -102,6 +105,22 @@ class Store:
             found = self._workspace.sessions()
             saves = self._workspace.tree(FILES)
             return [*found, saves.info] if saves.entries else found
+
+    def counted(self) -> list[SessionInfo]:
+        """The sessions with what only reading tells: how many entries and branches, and what is wrong inside.
+
+        The newest are read, up to COUNTED bytes of files. The others keep 0 branches: they were not counted.
+        """
+        with self._working():
+            keep_transcripts(self._workspace)
+            found, left = list[SessionInfo](), COUNTED
+            for info in self.sessions():
+                left -= info.bytes
+                if info.id != FILES and left >= 0:
+                    read = self._workspace.tree_of(info).info
+                    info = replace(read, live=info.live, problem=info.problem or read.problem)
+                found.append(info)
+            return found
 
     @property
     def conversations(self) -> int:
@@ -216,6 +235,19 @@ class Store:
         with self._working():
             return forking.carry_out(self._workspace, plan)
 
+    def plan_resume(self, branch: str = "", *, session: str = "") -> ResumePlan:
+        """How to go on with a branch (of a session), or a session by its id, in its agent; where one is without a name.
+
+        Nothing is written. Raises NoWorkspace, UnknownId, AmbiguousId, Refused.
+        """
+        with self._workspace.lock:
+            return resuming.plan(self._workspace, branch, session)
+
+    def resume(self, plan: ResumePlan) -> ResumePlan:
+        """Writes what has to be there before the planned command can be run: a fork, where the agent has no session."""
+        with self._working():
+            return resuming.carry_out(self._workspace, plan)
+
     def plan_undo(self) -> UndoPlan:
         """What taking back the newest act of a person would do. Raises Refused when there is none."""
         with self._workspace.lock:
@@ -235,19 +267,6 @@ class Store:
         """Does an undone act again."""
         with self._working():
             return undoing.carry_out(self._workspace, plan, live)
-    def plan_resume(self, branch: str = "") -> ResumePlan:
-        """How to go on with a branch, or a session by its id, in its agent; where one is when none is named.
-
-        Nothing is written. Raises NoWorkspace, UnknownId, AmbiguousId, Refused.
-        """
-        with self._workspace.lock:
-            return resuming.plan(self._workspace, branch)
-
-    def resume(self, plan: ResumePlan) -> ResumePlan:
-        """Writes what has to be there before the planned command can be run: a fork, where the agent has no session."""
-        with self._working():
-            return resuming.carry_out(self._workspace, plan)
-
 
     def operations(self) -> list[Operation]:
         """What a person did in this root, the newest first."""

@@ -230,14 +230,14 @@ class Workspace:
         root = place.root.id if place is not None else ""
         infos = self.sessions() if session is None else ([] if session == FILES else [self.session(session)])
         if infos:
-            return self.tree_of(infos[0])
+            live = tuple(item for item in self.live() if session_key(item.agent, item.session) in infos[0].keys)
+            return self.tree_of(infos[0], live)
         return tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
 
-    def tree_of(self, info: SessionInfo) -> SessionTree:
+    def tree_of(self, info: SessionInfo, live: tuple[Live, ...] = ()) -> SessionTree:
         """The tree of a session that was just listed."""
         content, place = self._content or self.content(), self.place
         read = self.conversation(info)
-        live = tuple(item for item in self.live() if session_key(item.agent, item.session) in info.keys)
         root = place.root.id if place is not None else ""
         return tree.build(read.conversation, content.rows, content.operations, read.states, root, live)
 

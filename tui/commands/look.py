@@ -38,8 +38,7 @@ STATUS_SIGNS: dict[str, tuple[str, Style]] = {
 def sessions(call: Call) -> int:
     """Sessions of every agent found for this workspace."""
     store = call.need_workspace()
-    # The list knows beginnings and ends of files only; what is inside is counted by reading them.
-    found = [replace(info, **_counts(store.tree(info.id).info)) for info in store.sessions()]
+    found = store.counted()
     if call.json:
         call.output.document([session_document(info) for info in found])
         return 0
@@ -50,10 +49,6 @@ def sessions(call: Call) -> int:
     short, now = shortened(info.id for info in found), time.time_ns()
     call.output.table(_session_row(info, short, now) for info in found)
     return 0
-
-
-def _counts(info: SessionInfo) -> dict[str, int]:
-    return {"entries": info.entries, "branches": info.branches}
 
 
 def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
@@ -67,7 +62,7 @@ def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
             Cell(short[info.id], "cyan"),
             Cell(words.agent(info.agent)),
             Cell(words.moment(info.updated, now), "dim", right=True),
-            Cell(words.count(info.entries, "entry", "entries"), right=True),
+            Cell(words.count(info.entries, "entry", "entries") if info.branches else "", right=True),
             Cell(words.size(info.bytes) if info.bytes else "", right=True),
         ),
         (Cell(words.one_line(info.title), "bold"),),
