@@ -16,6 +16,8 @@ from .records import Unreadable, parse, records
 
 OpenFile = Callable[[str], BinaryIO]
 _LONGEST_SPILL = 1 << 20
+_UNREADABLE = 64 << 10
+"""Bytes that are shown of what is no record: it can be larger than memory."""
 
 
 def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
@@ -85,7 +87,9 @@ def _record(entry: Entry, open_file: OpenFile) -> bytes:
     try:
         with open_file(entry.span.file) as file:
             file.seek(entry.span.offset)
-            return file.read(entry.span.length)
+            return file.read(
+                min(entry.span.length, _UNREADABLE) if entry.flavour == "unreadable" else entry.span.length
+            )
     except OSError:
         return b""
 

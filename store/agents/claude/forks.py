@@ -90,9 +90,9 @@ def plan_fork(
         end = log.ending(record, leave_out=leave_out)
         text = whole_text(parse(log.read(record))) if leave_out and point.kind == "prompt" else ""
         kept = log.path(end) if end else []
-        move = _Move(session_of(source.name), new, conversation.info.cwd, cwd or conversation.info.cwd)
+        move = _Move(session_of(source.file), new, conversation.info.cwd, cwd or conversation.info.cwd)
         data, names = _written(log, kept, move, title) if kept else (b"", [])
-    folder = project_folder(cwd) if cwd else os.path.dirname(source.name)
+    folder = project_folder(cwd) if cwd else os.path.dirname(source.file)
     shown = {item.id.partition("#")[0]: item.id for item in conversation.entries}
     last = next((shown[uid] for uid in reversed(kept) if uid in shown), "")
     inside = set(kept)
@@ -101,14 +101,14 @@ def plan_fork(
         file=os.path.join(folder, f"{new}.jsonl") if kept else "",
         data=data,
         digest=hashlib.sha256(data).hexdigest(),
-        source=source.name,
+        source=source.file,
         last=last,
         entries=sum(1 for item in conversation.entries if item.id.partition("#")[0] in inside),
         prompt_text=text,
         note=log.note if kept else "nothing was said before this prompt: going on starts a new session",
         title=title,
         backups=_backups(names, move, conversation.info.ids),
-        mtime=_before(source.name, point.time),
+        mtime=_before(source.file, point.time),
     )
 
 
@@ -238,7 +238,7 @@ def _history_line(data: bytes, inside: set[str], move: _Move, names: list[str]) 
     record = parse(data)
     snapshot = record.get("snapshot")
     owner = cast("Json", snapshot).get("messageId") if isinstance(snapshot, dict) else record.get("snapshotMessageId")
-    if record.get("messageId") not in inside or owner not in inside:
+    if not all(isinstance(uid, str) and uid in inside for uid in (record.get("messageId"), owner)):
         return b""
     kept: object = record.get("backup")
     if isinstance(snapshot, dict):

@@ -23,7 +23,7 @@ from ..forms.jsonl import LONGEST
 from ..forms.regular import descriptor, on_disk, open_regular, why
 from ..forms.uncollected import uncollected
 from .faces import faces
-from .filenames import META, session_of, sub_agent_of
+from .filenames import META, folder_beside, session_of, sub_agent_of
 from .home import config_home
 from .records import WIRE_LOG, Unreadable, nanoseconds, parse, records
 
@@ -148,9 +148,8 @@ def _is_foreign(cwd: str, folder: str) -> bool:
 def sources(info: SessionInfo) -> list[Source]:
     """Every file of a session: its own, those of its sub-agents and what is written about these."""
     found: list[str] = [*info.files]
-    for file, session in zip(info.files, info.ids, strict=True):
-        folder = os.path.dirname(file)
-        for place, inside, names in os.walk(os.path.join(folder, session, "subagents")):
+    for file in info.files:
+        for place, inside, names in os.walk(os.path.join(folder_beside(file), "subagents")):
             inside.sort()
             found += [os.path.join(place, name) for name in sorted(names) if _is_agent_file(name)]
     for folder in sorted({os.path.dirname(file) for file in info.files}):
