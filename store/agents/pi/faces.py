@@ -211,4 +211,4 @@ def _text(content: str | list[Part] | None) -> str:
     if isinstance(content, str) or content is None:
         return content or ""
     texts = [part.text for part in content if part.text]
-    return texts[0] if texts else " ".join(f"[{part.type}]" for part in content if part.type)
+    return texts[0] if texts else " ".join(f"[{part.type}]" for part in content if part.type not in ("", "text"))
