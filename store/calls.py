@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from .model import Live
 
+MARK = "@"
+"""Stands between what a call does and when, in the names of calls to which their agent gives no id."""
 KEPT_SESSIONS = 50
 KEPT_CALLS = 200
 FORGOTTEN = 24 * 3600 * 1_000_000_000
@@ -83,8 +85,13 @@ class Known(NamedTuple):
     """… and since when the call had known its files before."""
 
     def call(self, session: str, call: str) -> Call | None:
-        """The call of this tool-use id, open or over."""
-        return next((c for c in reversed(self.calls) if (c.session, c.call) == (session, call)), None)
+        """The call of this tool-use id, open or over; where the agent gives none, the oldest one that did the same."""
+        exact = next((c for c in reversed(self.calls) if (c.session, c.call) == (session, call)), None)
+        key, mark, _ = call.partition(MARK)
+        if exact is not None or not mark:
+            return exact
+        same = [c for c in self.calls if c.session == session and c.call.startswith(key + MARK)]
+        return min(same, key=lambda c: c.over, default=None)
 
     def open(self) -> tuple[Call, ...]:
         """Calls that have not ended and whose agent is still there."""
@@ -204,7 +211,7 @@ def live(known: Known) -> tuple[Live, ...]:
     found: list[Live] = []
     for one in known.sessions:
         call = doing.get(one.session)
-        between = one.event in ("Stop", "StopFailure", "SessionStart")
+        between = one.event in ("Stop", "StopFailure", "AfterAgent", "SessionStart")
         # Without a process id there is only the last event to go by: after a Stop the agent waits, or is gone.
         if one.ended or not _there(one.pid, one.born, one.last, now) or (not one.pid and between and call is None):
             continue

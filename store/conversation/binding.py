@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from ..calls import MARK
 from ..checkpoints.points import Checkpoint
 from ..model import Conversation, Entry
 from ..text import first_line
@@ -13,12 +14,13 @@ class Binding:
     """The entries of a conversation, by all that a checkpoint may name."""
 
     def __init__(self, conversation: Conversation) -> None:
-        self.ids = frozenset(conversation.info.ids)
         self.agent = conversation.info.agent
+        self.ids = frozenset(conversation.info.ids)
         self.entries = {entry.id for entry in conversation.entries}
         self.calls = {
             entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call
         }
+        self._keyed = _by_key(conversation)
         self._ends: dict[str, str] = {}
         """Record with several entries → the last of them."""
         self.prompts: dict[str, list[Entry]] = {}
@@ -40,12 +42,20 @@ class Binding:
         """The entry's id; None where there is none."""
         if checkpoint.call and checkpoint.call in self.calls:
             return self.calls[checkpoint.call]
+        if MARK in checkpoint.call and (found := self._call(checkpoint)) is not None:
+            return found
         if checkpoint.reason == "prompt":
             return self._prompt(checkpoint)
         if checkpoint.entry in self.entries:
             after = checkpoint.side == "after"
             return self._ends.get(checkpoint.entry, checkpoint.entry) if after else checkpoint.entry
         return self._before(checkpoint)
+
+    def _call(self, checkpoint: Checkpoint) -> str | None:
+        """The first call of the same doing that ended after the moment that the hook told."""
+        key, _, moment = checkpoint.call.partition(MARK)
+        since = int(moment) * 1_000_000 if moment.isdigit() and int(moment) else checkpoint.time
+        return next((entry for ended, entry in self._keyed.get(key, ()) if ended >= since), None)
 
     def _prompt(self, checkpoint: Checkpoint) -> str | None:
         if checkpoint.prompt:
@@ -75,3 +85,16 @@ class Binding:
             return False
         bound = checkpoint.call in self.calls if checkpoint.call else checkpoint.prompt in self.prompts
         return checkpoint.session in self.ids or bound or (bool(checkpoint.entry) and checkpoint.entry in self.entries)
+
+
+def _by_key(conversation: Conversation) -> dict[str, list[tuple[int, str]]]:
+    """When calls ended, and their entries, by what they do: for agents whose hooks give a call no id."""
+    ended = {entry.call: entry.time for entry in conversation.entries if entry.kind == "tool_result"}
+    found: dict[str, list[tuple[int, str]]] = {}
+    for entry in conversation.entries:
+        key, mark, _ = entry.call.partition(MARK)
+        if entry.kind == "tool_call" and mark:
+            found.setdefault(key, []).append((ended.get(entry.call, entry.time), entry.id))
+    for calls in found.values():
+        calls.sort(key=lambda call: call[0])
+    return found

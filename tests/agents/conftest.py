@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab import claude_code, codex_cli, npm, pi_cli, script, terminal
+from tests.lab import claude_code, codex_cli, gemini_cli, npm, pi_cli, script, terminal
 from tests.lab.chat_completions import ChatCompletions
 from tests.lab.claude_code import ClaudeCode
 from tests.lab.codex_cli import CodexCli
+from tests.lab.gemini_cli import GeminiCli
+from tests.lab.generate_content import GenerateContent
 from tests.lab.pi_cli import PiCli
 from tests.lab.responses_api import Responses
 from tests.lab.stub_llm import Stub
@@ -45,6 +47,27 @@ def claude(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     script.seed(project)
     with Stub(script.turns(project)) as stub:
         agent = ClaudeCode(claude_program, folder, project, stub)
+        agent.prepare()
+        yield agent
+
+
+@pytest.fixture(scope="session")
+def gemini_program() -> Path:
+    """Gemini CLI, installed if need be."""
+    program, why = gemini_cli.install(npm.cache_folder(_ENV))
+    if program is None:
+        pytest.skip(f"Gemini CLI: {why}")
+    return program
+
+
+@pytest.fixture
+def gemini(gemini_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GeminiCli]:
+    """Gemini CLI in a small project, its model played by the stub, without hooks."""
+    folder = Path(os.path.realpath(tmp_path_factory.mktemp("gemini")))
+    project = folder / "shop"
+    script.seed(project)
+    with Stub(gemini_cli.turns(project), GenerateContent()) as stub:
+        agent = GeminiCli(gemini_program, folder, project, stub)
         agent.prepare()
         yield agent
 

@@ -1,0 +1,356 @@
+"""Where Gemini CLI keeps its sessions, and which of them belong to a root.
+
+Each project has a folder `tmp/<name>` with the path of the project in `.project_root`; older versions called it by a
+hash of that path. Listing is cheap: of each file only the first and the last 64 KiB are looked at. One session may have
+several files: a resume in a later minute begins a second one in which nothing is said, and a session of the old form
+goes on in a file of lines beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import BinaryIO
+
+import msgspec
+
+from ... import jsontext
+from ...model import SessionInfo
+from ...text import first_line
+from ..base import Source
+from .faces import faces
+from .filenames import CHATS, is_session, started
+from .home import gemini_folder
+from .records import Line, Unreadable, messages_in, nanoseconds, read_json, records
+
+AGENT = "gemini"
+WINDOW = 64 << 10
+KEPT_DAYS = 30
+"""What Gemini CLI takes when its settings say nothing."""
+MARKER = ".project_root"
+_LARGEST_FIRST_RECORD = 64 << 20
+_UPDATED = re.compile(rb'"(?:lastUpdated|timestamp)":\s?"([0-9T:.+-]{19,29}Z?)"')
+_TEXTS = {name: re.compile(rb'"%s":\s?("(?:[^"\\]|\\.)*")' % name.encode()) for name in ("sessionId", "summary")}
+_STARTED = re.compile(rb'"startTime":\s?"([^"]{10,40})"')
+_FORKED = re.compile(rb'"forkedFrom":\s?\{"sessionId":\s?"([^"]+)"')
+_SHORT_ID = re.compile(r"-([0-9A-Za-z]{8})\.jsonl?$")
+
+_text = msgspec.json.Decoder(str).decode
+
+
+def temporary() -> str:
+    """The folder that holds a folder for each project."""
+    return os.path.join(gemini_folder(), "tmp")
+
+
+def project_folders() -> list[tuple[str, str]]:
+    """The folders of all projects, each with the path of its project; "" where that is not told."""
+    found: list[tuple[str, str]] = []
+    base = temporary()
+    for name in sorted(names(base)):
+        folder = os.path.join(base, name)
+        if os.path.isdir(folder):
+            found.append((folder, owner(folder)))
+    return found
+
+
+def owner(folder: str) -> str:
+    """The path of the project whose folder it is; "" where that is not told."""
+    try:
+        with open(os.path.join(folder, MARKER), encoding="utf-8", errors="surrogateescape") as marker:
+            return marker.read(1 << 16).strip()
+    except OSError:
+        return ""
+
+
+def folder_of(cwd: str) -> str:
+    """The project folder of a start folder; "" while the program has none for it."""
+    path = os.path.abspath(cwd)
+    hashed = _hashed(path)
+    found = project_folders()
+    named = next((folder for folder, project in found if project == path), "")
+    return named or next((folder for folder, _ in found if os.path.basename(folder) == hashed), "")
+
+
+def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
+    """Sessions that were started in the root or under it, not under a nested root; the newest first."""
+    real = os.path.realpath(root)
+    inner = [os.path.realpath(folder) for folder in nested if is_under(os.path.realpath(folder), real)]
+    found: list[_Seen] = []
+    for folder, project in project_folders():
+        cwd = project or (root if os.path.basename(folder) in (_hashed(root), _hashed(real)) else "")
+        there = os.path.realpath(cwd) if cwd else ""
+        if is_under(there, real) and not any(is_under(there, other) for other in inner):
+            found += [seen for file in session_files(folder) if (seen := _look(file, cwd)) is not None]
+    infos = [_info(family) for family in _families(_one_of_each(found))]
+    return sorted(infos, key=lambda info: (-info.updated, info.id))
+
+
+def sources(info: SessionInfo) -> list[Source]:
+    """Every file of a session: its own, further ones with the same id, and those of its sub-agents."""
+    found: list[str] = []
+    for file, session in zip(info.files, info.ids, strict=True):
+        folder = os.path.dirname(file)
+        others = [other for other in _files_of(folder, session) if other != file]
+        older = [other for other in others if _age_of(other) < _age_of(file)]
+        found += [*older, file, *(other for other in others if other not in older)]
+    for file, session in zip(info.files, info.ids, strict=True):
+        folder = os.path.join(os.path.dirname(file), session)
+        found += [os.path.join(folder, name) for name in sorted(names(folder)) if name.endswith((".jsonl", ".json"))]
+    return [on_disk(file) for file in dict.fromkeys(found)]
+
+
+def on_disk(file: str) -> Source:
+    """A file as a source; one of the old form is written anew at each change."""
+    return Source(file, partial(open_file, file), grows=not file.endswith(".json"))
+
+
+def open_file(file: str) -> BinaryIO:
+    """Opens a file of the agent for reading."""
+    return open(file, "rb")
+
+
+def is_under(path: str, root: str) -> bool:
+    """Whether a path is a folder or lies under it; both are taken as they are written."""
+    return bool(path) and (path == root or path.startswith(root.rstrip(os.sep) + os.sep))
+
+
+def session_files(folder: str) -> list[str]:
+    """The files of sessions of their own in a project's folder."""
+    try:
+        with os.scandir(os.path.join(folder, CHATS)) as items:
+            return sorted(item.path for item in items if is_session(item.name) and item.is_file())
+    except OSError:
+        return []
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What a glance at a session's file told."""
+
+    file: str
+    id: str
+    bytes: int
+    updated: int
+    cwd: str
+    first: str = ""
+    """Id of its first message that is shown: copies of a conversation have it in common."""
+    began: str = ""
+    origin: str = ""
+    """The session that it was forked from by us."""
+    summary: str = ""
+    prompt: str = ""
+    problem: str = ""
+
+
+def _look(file: str, cwd: str) -> _Seen | None:
+    """The first and the last 64 KiB of a file; None for one in which nothing was said."""
+    try:
+        with open_file(file) as opened:
+            status = os.fstat(opened.fileno())
+            head = opened.read(WINDOW)
+            seen = _Seen(file, _told(head, "sessionId"), status.st_size, status.st_mtime_ns, cwd)
+            _look_at_head(seen, head, whole=len(head) == status.st_size)
+            while not seen.first and len(head) < min(status.st_size, _LARGEST_FIRST_RECORD):
+                # The first record alone is larger than the window: a pasted file, a long prompt.
+                head += opened.read(len(head))
+                _look_at_head(seen, head, whole=len(head) == status.st_size)
+            opened.seek(max(0, status.st_size - WINDOW))
+            tail = opened.read()
+    except OSError as error:
+        short = _SHORT_ID.search(file)
+        why = f"its file cannot be read ({error.strerror})"
+        return _Seen(file, short[1] if short else os.path.basename(file), 0, 0, cwd, problem=why)
+    if not seen.first and (seen.id or not head.strip(b"\0 \r\n")):
+        return None
+    if not seen.id:
+        short = _SHORT_ID.search(file)
+        seen.id = short[1] if short else os.path.basename(file)
+        seen.problem = "its header cannot be read"
+    if file.endswith(".jsonl"):
+        seen.id = _told(tail, "sessionId", last=True) or seen.id
+    seen.summary = _told(tail, "summary", last=True)
+    newest = max((nanoseconds(stamp.decode()) for stamp in _UPDATED.findall(tail)), default=0)
+    # The time of a fork's file is set back, and copying a file changes it: what the records say is better.
+    seen.updated = newest or seen.updated
+    return seen
+
+
+def _look_at_head(seen: _Seen, head: bytes, *, whole: bool) -> None:
+    """Where it comes from, its first message and its first prompt."""
+    origin, began = _FORKED.search(head), _STARTED.search(head)
+    seen.origin = origin[1].decode("utf-8", "replace") if origin else ""
+    seen.began = began[1].decode("utf-8", "replace") if began else ""
+    for line in _messages(seen.file, head, whole):
+        shown = faces(line, seen.cwd) if line.id else ()
+        if not shown or shown[0].kind == "notice":
+            continue
+        seen.first = seen.first or line.id or ""
+        if shown[0].kind == "prompt" and not seen.prompt:
+            seen.prompt = shown[0].text
+            return
+
+
+def _messages(file: str, head: bytes, whole: bool) -> Iterator[Line]:
+    if file.endswith(".json"):
+        found = read_json(head if whole else _closed(head))
+        yield from (line for _, _, line in found[1]) if found is not None else ()
+        return
+    for offset, length, line in records(BytesIO(head)):
+        if isinstance(line, Unreadable):
+            continue
+        if line.id:
+            yield line
+        elif isinstance(line.messages, list) or (line.set is not None and isinstance(line.set.messages, list)):
+            yield from (inner for _, _, inner in messages_in(head[offset : offset + length]))
+
+
+def _closed(head: bytes) -> bytes:
+    """The beginning of a session of the old form, made whole after the last message that ends in it."""
+    for end in (b"\n    },", b"},{", b"}, {"):
+        cut = head.rfind(end)
+        if cut > 0:
+            return head[: head.index(b"}", cut) + 1] + b"]}"
+    return head
+
+
+def _told(data: bytes, name: str, *, last: bool = False) -> str:
+    """The first or last value of a name; of a session's id only where it stands in a record of its own."""
+    found = list(_TEXTS[name].finditer(data)) if last else [m for m in (_TEXTS[name].search(data),) if m]
+    for match in reversed(found):
+        before = data[: match.start()].rsplit(b"\n", 1)[-1].strip()
+        if before in (b"", b"{", b'{"$set":{') or before.startswith((b'{"$set":{"', b'{"sessionId"')) or not last:
+            try:
+                return first_line(_text(match[1]))
+            except msgspec.DecodeError:
+                continue
+    return ""
+
+
+def _one_of_each(found: list[_Seen]) -> list[_Seen]:
+    """One file of each session: the one with the most in it; `sources` finds the others."""
+    best: dict[str, _Seen] = {}
+    for seen in found:
+        other = best.get(seen.id)
+        if other is None or (bool(seen.first), seen.file.endswith(".jsonl"), seen.bytes) > (
+            bool(other.first),
+            other.file.endswith(".jsonl"),
+            other.bytes,
+        ):
+            best[seen.id] = seen
+    return list(best.values())
+
+
+def _files_of(folder: str, session: str) -> list[str]:
+    """The files of a session with messages in them, the oldest first."""
+    short = session[:8]
+    found: list[str] = []
+    for name in sorted(names(folder)):
+        if is_session(name) and name.endswith((f"-{short}.json", f"-{short}.jsonl")):
+            seen = _look(os.path.join(folder, name), "")
+            if seen is not None and seen.id == session:
+                found.append(seen.file)
+    return sorted(found, key=_age_of)
+
+
+def _age_of(file: str) -> tuple[str, bool, str]:
+    name = os.path.basename(file)
+    return (started(name), name.endswith(".jsonl"), name)
+
+
+def _families(found: list[_Seen]) -> list[list[_Seen]]:
+    """Sessions with the same first message, or forked from one another, each family with its oldest first."""
+    leader: dict[str, str] = {}
+
+    def lead(key: str) -> str:
+        while (above := leader.setdefault(key, key)) != key:
+            leader[key] = leader.setdefault(above, above)
+            key = above
+        return key
+
+    here = {seen.id for seen in found}
+    for seen in found:
+        if seen.first:
+            leader[lead(f"message {seen.first}")] = lead(seen.id)
+        if seen.origin in here:
+            leader[lead(seen.origin)] = lead(seen.id)
+    families: dict[str, list[_Seen]] = {}
+    for seen in found:
+        families.setdefault(lead(seen.id), []).append(seen)
+    return [sorted(family, key=_order) for family in families.values()]
+
+
+def _order(seen: _Seen) -> tuple[object, ...]:
+    return (bool(seen.origin), started(os.path.basename(seen.file)), seen.began, seen.file)
+
+
+def _info(family: list[_Seen]) -> SessionInfo:
+    oldest = family[0]
+    return SessionInfo(
+        id=oldest.id,
+        agent=AGENT,
+        title=oldest.summary or oldest.prompt or oldest.id[:8],
+        updated=max(seen.updated for seen in family),
+        bytes=sum(seen.bytes for seen in family),
+        files=tuple(seen.file for seen in family),
+        ids=tuple(seen.id for seen in family),
+        cwd=oldest.cwd,
+        problem=next((seen.problem for seen in family if seen.problem), ""),
+    )
+
+
+def _hashed(path: str) -> str:
+    """How older versions called the folder of a project."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()
+
+
+def names(folder: str) -> list[str]:
+    """What a folder holds; nothing when it cannot be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def session_of(file: str) -> str:
+    """The session that a file belongs to; "" where that cannot be told."""
+    seen = _look(file, "")
+    if seen is not None:
+        return seen.id
+    try:
+        with open_file(file) as opened:
+            return _told(opened.read(WINDOW), "sessionId")
+    except OSError:
+        return ""
+
+
+def kept_days() -> int:
+    """After how many days the program deletes a session; 0 where it never does.
+
+    Without an age of its own in the person's settings it takes 30 days. It also deletes sessions by number
+    (maxCount), and, by a mistake of its own, one that was resumed in a later minute (seen in 0.61.0).
+    """
+    try:
+        with open(os.path.join(gemini_folder(), "settings.json"), "rb") as stream:
+            text = stream.read().decode("utf-8", "surrogateescape")
+        top = jsontext.parse(text)
+    except (OSError, jsontext.NotJson):
+        return KEPT_DAYS
+    general = top.get("general")
+    retention = general.node.get("sessionRetention") if general is not None and general.node.shape == "object" else None
+    if retention is None or retention.node.shape != "object":
+        return KEPT_DAYS
+    enabled, age = retention.node.get("enabled"), retention.node.get("maxAge")
+    if enabled is not None and enabled.node.value is False:
+        return 0
+    found = _AGE.fullmatch(str(age.node.value)) if age is not None else None
+    return max(1, int(found[1]) * _HOURS[found[2]] // 24) if found else KEPT_DAYS
+
+
+_AGE = re.compile(r"(\d{1,6})([hdwm])")
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24, "m": 30 * 24}

@@ -1,0 +1,159 @@
+"""The real Gemini CLI: installed once into a cache, then run against the stub in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import npm
+from .real_agent import RealAgent
+from .stub_llm import Json, Script, Step, Tool
+from .terminal import Terminal
+
+VERSION = "0.61.0"
+MODEL = "gemini-2.5-flash"
+"""A model of its own choice would first ask a router."""
+
+
+def install(cache: Path) -> tuple[Path | None, str]:
+    """The program, installed with npm when it is not there yet; or None and why it cannot be had."""
+    return npm.install(cache / f"gemini-cli-{VERSION}", [f"@google/gemini-cli@{VERSION}"], _program)
+
+
+def _program(folder: Path) -> Path | None:
+    program = folder / "node_modules" / ".bin" / "gemini"
+    return program if npm.runs(program, VERSION) else None
+
+
+class GeminiCli(RealAgent):
+    """Gemini CLI in a project."""
+
+    @property
+    def config(self) -> Path:
+        return self.home / ".gemini"
+
+    @property
+    def chats(self) -> Path:
+        """The folder of the project's sessions."""
+        return self.config / "tmp" / self.project.name / "chats"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {
+            "COLORTERM": "truecolor",
+            "GEMINI_CLI_NO_RELAUNCH": "true",  # else it starts itself a second time, with more memory
+            "GEMINI_API_KEY": "test",
+            "GOOGLE_GEMINI_BASE_URL": self.stub.url,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+
+    def prepare(self) -> None:
+        """What keeps the agent from asking about trust and keys when it starts, and from deleting sessions."""
+        self.config.mkdir(parents=True)
+        (self.folder / "tmp").mkdir()
+        general = {
+            "checkpointing": {"enabled": True},
+            "enableAutoUpdate": False,
+            "sessionRetention": {"enabled": False},
+        }
+        settings = {
+            "general": general,
+            "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+        }
+        (self.config / "settings.json").write_text(json.dumps(settings, indent=2))
+
+    def keep_sessions_as_people_do(self) -> None:
+        """The agent deletes sessions as it does where nobody set anything."""
+        file = self.config / "settings.json"
+        settings = json.loads(file.read_text())
+        del settings["general"]["sessionRetention"]
+        file.write_text(json.dumps(settings, indent=2))
+
+    def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> Json:
+        """One turn without a screen; gives the agent's own summary of it, and under "said" what it said beside it."""
+        done = self.run([*self._command(), "--yolo", "-p", prompt, "-o", "json", *options], cwd=cwd)
+        try:
+            return {**json.loads(done.stdout), "said": done.stderr}
+        except ValueError:
+            raise AssertionError(f"Gemini CLI gave {done.returncode}: {done.stdout}{done.stderr}") from None
+
+    def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
+        """One turn without a screen, not waited for."""
+        return self.begin([*self._command(), "--yolo", "-p", prompt, *options])
+
+    def screen(self, *options: str) -> Terminal:
+        """The agent's own screen, ready for a prompt."""
+        terminal = Terminal([*self._command(), *options], cwd=self.project, env=self.env)
+        terminal.see("Type your message")
+        return terminal
+
+    def transcripts(self) -> list[Path]:
+        """The session files of the project."""
+        return sorted(self.chats.glob("session-*"))
+
+    def _command(self) -> Sequence[str]:
+        return [str(self.program), "-m", MODEL]
+
+
+def write(file: Path, content: str) -> Tool:
+    return Tool("write_file", {"file_path": str(file), "content": content})
+
+
+def edit(file: Path, old: str, new: str) -> Tool:
+    given = {"file_path": str(file), "instruction": "edit", "old_string": old, "new_string": new}
+    return Tool("replace", given)
+
+
+def shell(command: str) -> Tool:
+    return Tool("run_shell_command", {"command": command, "description": "a command"})
+
+
+def turns(project: Path) -> Script:
+    """Three turns of edits and shell commands in a project, and some for special occasions."""
+    new, old = project / "new.txt", project / "existing.txt"
+    return {
+        "TURN1": (
+            Step("I write a new file.", (write(new, "new v1\n"),)),
+            Step("I read a file that existed.", (Tool("read_file", {"file_path": str(old)}),)),
+            Step("I edit both.", (edit(old, "line two", "line two EDITED"), edit(new, "v1", "v2"))),
+            Step("I delete and rename.", (shell("rm todelete.txt && mv torename.txt renamed.txt"),)),
+            Step("TURN1 is done."),
+        ),
+        "TURN2": (
+            Step("I edit again.", (edit(new, "v2", "v3"),)),
+            Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
+            Step("TURN2 is done."),
+        ),
+        "TURN3": (
+            Step("A command that fails.", (shell("exit 3"),)),
+            Step("I write in a new folder.", (write(project / "sub/dir/three.txt", "three\n"),)),
+            Step("TURN3 is done."),
+        ),
+        "TURNTWICE": (
+            Step("I append.", (shell("echo again >> twice.txt"),)),
+            Step("I append again.", (shell("echo again >> twice.txt"),)),
+            Step("Both at once.", (shell("echo a > a.txt"), shell("echo b > b.txt"), write(project / "c.txt", "c\n"))),
+            Step("TURNTWICE is done."),
+        ),
+        "TURNSLOW": (
+            Step("I write.", (write(project / "slow.txt", "slow v1\n"),)),
+            Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
+            Step("TURNSLOW is done."),
+        ),
+        "TURNAGENT": (
+            Step(
+                "I start a sub-agent.",
+                (Tool("invoke_agent", {"agent_name": "generalist", "prompt": "SUBJOB: write sub.txt"}),),
+            ),
+            Step("TURNAGENT is done."),
+        ),
+        "SUBJOB": (
+            Step("I write.", (write(project / "sub.txt", "by the sub-agent\n"),)),
+            Step("SUBJOB is done.", (Tool("complete_task", {"result": "SUBJOB is done."}),)),
+        ),
+        "TURNERROR": (Step("", status=400),),
+        "QUESTION": (Step("Just an answer, no tools."),),
+    }
