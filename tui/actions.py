@@ -71,6 +71,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pin", "p", "Pin", "keep this row's checkpoint for good (taking a pin away asks)", "tree", "act"),
     Action("copy", "y", "Copy", "copy this row's whole text", "tree", "act"),
     Action("record", "i", "Record…", "show what recording adds, and switch it on", "tree", "act", footer=1),
+    Action("resume", "", "Go on…", "go on with this row's branch in its agent", "tree", "act"),
     Action("recover", "", "Recover…", "settle a restore that was interrupted", "tree", "act"),
     Action("compare_now", "", "Diff to now", "what changed from this row to the files as they are", "tree", "act"),
     Action("copy_id", "", "Copy the id", "copy this row's checkpoint or entry id", "tree", "act"),

@@ -145,6 +145,18 @@ class Acting(Page):
         if found is not None:
             self.open(ForkDialog(found[1]), self._forked)
 
+    def action_resume(self) -> None:
+        from .resume import ResumeDialog
+
+        row, outline = self.timeline.row, self.timeline.outline
+        if outline is None or not outline.tree.info.agent:
+            self.notice.say("No agent's conversation is shown: s chooses one.")
+            return
+        branch = outline.tree.branch_of.get(row.at, "") if row is not None else ""
+        if row is not None and row.branch is not None:
+            branch = row.branch.name
+        self.open(ResumeDialog(outline.tree.info.key, branch), self._go_on)
+
     def _forked(self, result: ForkResult | None) -> None:
         from .outcome import ForkedDialog
 

@@ -85,8 +85,8 @@ class GoOnDialog(Dialog[ForkResult]):
     def may_act(self) -> bool:
         return self.fork is not None
 
-    def act(self) -> None:
-        self.leave(self.fork)
+    def act(self) -> object:
+        return self.leave(self.fork)
 
 
 class ForkedDialog(GoOnDialog):
