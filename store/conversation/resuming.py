@@ -33,15 +33,16 @@ class ResumePlan:
     """Why there has to be a fork first."""
 
 
-def plan(workspace: Workspace, name: str = "") -> ResumePlan:
+def plan(workspace: Workspace, name: str = "", session: str = "") -> ResumePlan:
     """How to go on with a branch, or with a session by its id; without a name where one is in the newest session.
 
-    Raises NoWorkspace, UnknownId, AmbiguousId; Refused where nothing is left to go on with.
+    `session` is the one whose branches are meant. Raises NoWorkspace, UnknownId, AmbiguousId; Refused where nothing is
+    left to go on with.
     """
-    begun = _unwritten(workspace, name)
+    begun = _unwritten(workspace, name) if not session else None
     if begun is not None:
         return begun
-    built, branch = _chosen(workspace, name)
+    built, branch = _chosen(workspace, name, session)
     info = built.info
     title = naming.agent(info.agent)
     if branch is None:
@@ -71,8 +72,8 @@ def carry_out(workspace: Workspace, plan: ResumePlan) -> ResumePlan:
     return replace(plan, fork=None)
 
 
-def _chosen(workspace: Workspace, name: str) -> tuple[SessionTree, Branch | None]:
-    infos = [info for info in workspace.sessions() if info.agent]
+def _chosen(workspace: Workspace, name: str, session: str) -> tuple[SessionTree, Branch | None]:
+    infos = [workspace.session(session)] if session else [info for info in workspace.sessions() if info.agent]
     if not infos:
         raise NoWorkspace("no agent's session was found here", path=workspace.root, todo="start one in this folder")
     if not name:
@@ -80,12 +81,12 @@ def _chosen(workspace: Workspace, name: str) -> tuple[SessionTree, Branch | None
         return built, next(iter(built.branches), None)
     trees = [workspace.tree(info.key) for info in infos]
     pairs = [(built, branch) for built in trees for branch in built.branches]
-    agent, sign, session = name.partition(":")
+    agent, sign, behind = name.partition(":")
     if not sign or agent not in agents.names():
-        agent, session = "", name
+        agent, behind = "", name
     for whole in (True, False):
         found = [pair for pair in pairs if _fits(pair[1].name, name, whole)]
-        found = found or [pair for pair in pairs if _is_of(pair, agent, session, whole)]
+        found = found or [pair for pair in pairs if _is_of(pair, agent, behind, whole)]
         if len(found) > 1:
             told = ", ".join(f"{branch.name} ({built.info.agent}:{built.info.id})" for built, branch in found[:5])
             raise AmbiguousId(f'"{name}" could be {len(found)} branches: {told}', todo="give the session's id")
