@@ -7,6 +7,7 @@ hidden, and walked through; every type that is not known here is shown as a noti
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -152,13 +153,20 @@ def _call(part: Part, cwd: str) -> Face:
     name = part.name
     given = arguments(part.arguments)
     paths: tuple[str, ...] = ()
-    if given.path and name in EDIT_TOOLS:
-        paths = (absolute(given.path, cwd),)
-    shown = relative(given.path.removeprefix("@"), cwd)
-    what = given.command or given.pattern or shown or given.url or given.query or given.task
-    what = what or given.prompt or given.name or given.description
+    what = given.command or given.pattern
+    if given.path:
+        if name in EDIT_TOOLS:
+            paths = (absolute(given.path, cwd),)
+        what = what or relative(given.path.removeprefix("@"), cwd)
+    what = what or given.url or given.query or given.task or given.prompt or given.name or given.description
     text = first_line(f"{name} {what.lstrip()}" if what else name)
-    return Face("tool_call", text, "", clean(name), part.id, False, paths)
+    return Face("tool_call", text, "", _name(name), part.id, False, paths)
+
+
+@lru_cache(maxsize=256)
+def _name(name: str) -> str:
+    """A tool's name, cleaned; there are few."""
+    return clean(name)
 
 
 def arguments(raw: Raw | UnsetType) -> _Arguments:
@@ -174,7 +182,7 @@ def arguments(raw: Raw | UnsetType) -> _Arguments:
 
 def _result(message: Message) -> Face:
     text = first_line(without_colour(_text(message.content))) or "(no output)"
-    return Face("tool_result", text, "", clean(message.tool), message.call, bool(message.is_error))
+    return Face("tool_result", text, "", _name(message.tool), message.call, bool(message.is_error))
 
 
 def _shell(message: Message) -> tuple[Face, ...]:

@@ -11,8 +11,20 @@ from msgspec import Struct
 
 from ..base import Source
 from ..forms.jsonl import Reached
+from ..forms.links import HIDDEN
 from .faces import Face, faces
 from .records import NEWEST, Line, Unreadable, nanoseconds, old_id, records
+
+SHOWN, ASIDE = 1, 2
+"""Kinds of what is shown; what stands aside is no reason for a fork."""
+
+_ASIDE = frozenset({"custom", "context-edit", "unknown", "unreadable", "shell", "shell-output"})
+
+
+def kind_of(shown: tuple[Face, ...]) -> int:
+    """Whether what is shown stands aside."""
+    # Most records show texts without a flavour.
+    return ASIDE if shown[0].flavour and all(face.flavour in _ASIDE for face in shown) else SHOWN
 
 
 class Noted(Struct, gc=False):
@@ -25,6 +37,7 @@ class Noted(Struct, gc=False):
     parent: str | None = None
     time: int = 0
     faces: tuple[Face, ...] = ()
+    kind: int = HIDDEN
     prompt: str = ""
     """A prompt's own time, by which our extension names it."""
     target: str = ""
@@ -84,7 +97,9 @@ class Notes:
         if not uid:
             self.nameless |= self.version > 1
             uid, above = old_id(number), before
-        noted = Noted(offset, length, line.type, uid, above, nanoseconds(line.timestamp), faces(line, self.cwd))
+        shown = faces(line, self.cwd)
+        time = nanoseconds(line.timestamp)
+        noted = Noted(offset, length, line.type, uid, above, time, shown, kind_of(shown) if shown else HIDDEN)
         message = line.message
         if message is not None and message.role == "user" and message.timestamp is not None:
             noted.prompt = str(int(message.timestamp))

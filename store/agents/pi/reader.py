@@ -12,6 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ...text import first_line
 from ..base import PartialState, Source
@@ -20,14 +22,9 @@ from ..forms.links import DETACHED, HIDDEN, ROOT, break_cycles, skip_hidden
 from ..forms.uncollected import uncollected
 from .faces import Face
 from .history import file_states
-from .notes import Noted, Notes
+from .notes import ASIDE, Noted, Notes
 from .places import session_of
 from .records import NEWEST, Unreadable
-
-SHOWN, ASIDE = 1, 2
-"""Kinds of nodes that are shown; what stands aside is no reason for a fork."""
-
-_ASIDE = frozenset({"custom", "context-edit", "unknown", "unreadable", "shell", "shell-output"})
 
 
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
@@ -86,21 +83,18 @@ def _joined(info: SessionInfo, files: Sequence[Followed[Notes]]) -> Conversation
     return Conversation(info, entries, leaf, leaves, tuple(found.problems), found.titles)
 
 
-class _Node:
+class _Node(Struct, gc=False):
     """One record."""
 
-    __slots__ = ("faces", "file", "kind", "length", "offset", "parent", "prompt", "time", "uid")
-
-    def __init__(self, uid: str, noted: Noted, shown: tuple[Face, ...], file: int) -> None:
-        self.uid = uid
-        self.faces = shown
-        self.kind = HIDDEN if not shown else ASIDE if all(face.flavour in _ASIDE for face in shown) else SHOWN
-        self.time = noted.time
-        self.file = file
-        self.offset = noted.offset
-        self.length = noted.length
-        self.parent = ROOT
-        self.prompt = noted.prompt
+    uid: str
+    faces: tuple[Face, ...]
+    kind: int
+    time: int
+    file: int
+    offset: int
+    length: int
+    prompt: str = ""
+    parent: int = ROOT
 
 
 @dataclass(slots=True)
@@ -149,11 +143,7 @@ class _Gathered:
         elif not notes.former:
             self._alike = {}
         for found in (notes.noted, notes.tail):
-            for noted in found:
-                if noted.unreadable is not None:
-                    self._unreadable(file, number, noted, noted.unreadable)
-                else:
-                    self._record(file, number, noted)
+            self._add_records(file, number, found)
         if not notes.former:
             self._note_header(notes)
 
@@ -166,13 +156,35 @@ class _Gathered:
         if notes.nameless:
             self.problems.append(Problem("a record has no id", notes.name))
 
+    def _add_records(self, file: _File, number: int, found: Sequence[Noted]) -> None:
+        nodes, index, here = self.nodes, self._index, file.here
+        fresh = not self._alike
+        for noted in found:
+            uid = noted.uid
+            if noted.type == "message" and fresh and uid not in index:
+                # Nearly every record: a message that is no copy, on one that was read.
+                at = index[uid] = here[uid] = file.last = len(nodes)
+                parent = here.get(noted.parent, ROOT) if noted.parent is not None else ROOT
+                node = _Node(
+                    uid, noted.faces, noted.kind, noted.time, number, noted.offset, noted.length, noted.prompt, parent
+                )
+                nodes.append(node)
+                if noted.parent is not None and not 0 <= parent < at:
+                    self._late[at] = (number, noted.parent)
+                if noted.time > file.newest:
+                    file.newest = noted.time
+            elif noted.unreadable is not None:
+                self._unreadable(file, number, noted, noted.unreadable)
+            else:
+                self._record(file, number, noted)
+
     def _record(self, file: _File, number: int, noted: Noted) -> None:
         shown = noted.faces
-        strange = bool(shown) and shown[0].flavour == "unknown" and noted.type != "message"
+        strange = noted.kind == ASIDE and shown[0].flavour == "unknown" and noted.type != "message"
         if strange and noted.type in file.unknown:
             file.unknown[noted.type][1] += 1
             shown, strange = (), False
-        index = self._copied(noted, shown, number)
+        index = self._copied(noted, shown, number) if noted.uid in self._index or self._alike else ROOT
         if index < 0:
             index = self._added(noted, shown, file, number)
             self._place(index, noted.parent, file, number)
@@ -180,7 +192,10 @@ class _Gathered:
             file.unknown[noted.type] = [index, 1]
         file.here[noted.uid] = index
         file.last = index
-        file.newest = max(file.newest, noted.time)
+        if noted.time > file.newest:
+            file.newest = noted.time
+        if noted.type == "message":
+            return
         if noted.type == "label":
             if noted.target in file.here:
                 self.labels[file.here[noted.target]] = noted.text
@@ -209,7 +224,8 @@ class _Gathered:
             # Eight digits are soon the same by chance in files that have nothing else in common.
             uid = f"{uid}~{file.session[:8]}~{noted.offset}"
         index = len(self.nodes)
-        self.nodes.append(_Node(uid, noted, shown, number))
+        kind = noted.kind if shown else HIDDEN
+        self.nodes.append(_Node(uid, shown, kind, noted.time, number, noted.offset, noted.length, noted.prompt))
         self._index.setdefault(uid, index)
         return index
 
@@ -229,7 +245,7 @@ class _Gathered:
         stem = os.path.basename(file.name).removesuffix(".jsonl")
         face = Face("notice", f"line {line.number} cannot be read ({noted.length:,} bytes)", "unreadable")
         time = self.nodes[file.last].time if file.last >= 0 else 0
-        placed = Noted(noted.offset, noted.length, uid=f"{stem}@{noted.offset}", time=time)
+        placed = Noted(noted.offset, noted.length, uid=f"{stem}@{noted.offset}", time=time, kind=ASIDE)
         index = self._added(placed, (face,), file, number)
         self.nodes[index].parent = file.last
 
