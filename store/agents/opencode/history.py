@@ -172,9 +172,13 @@ def file_states(conversation: Conversation, root: str, sources: Sequence[Source]
     """The whole tree as it was when the model began to answer a prompt, for each prompt whose snapshot is there."""
     prompts = {entry.id: entry for entry in conversation.entries if entry.kind == "prompt" and not entry.under}
     snapshots = Snapshots(root)
-    found: dict[str, tuple[Step, Foreign, str, bytes]] = {}
+    found: dict[str, tuple[Foreign, str, bytes]] = {}
     trees: list[tuple[Foreign, str, bytes]] = []
+    begun: set[str] = set()
     for step in steps(_sources(conversation, sources)):
+        # Only the first step of an answer begins where the prompt was sent.
+        first = step.prompt in prompts and step.prompt not in begun
+        begun.add(step.prompt)
         place = snapshots.place(step)
         if place is None:
             continue
@@ -184,11 +188,11 @@ def file_states(conversation: Conversation, root: str, sources: Sequence[Source]
             if held is None or not inside:
                 continue
             trees.append((held, inside, place[1]))
-            if tree == step.before and step.prompt in prompts and step.prompt not in found:
-                found[step.prompt] = (step, held, inside, place[1])
+            if first and tree == step.before:
+                found[step.prompt] = (held, inside, place[1])
     passing = _passing(trees)
     states: list[PartialState] = []
-    for prompt, (_, held, tree, prefix) in found.items():
+    for prompt, (held, tree, prefix) in found.items():
         entry = prompts[prompt]
         files = _files(held, tree, prefix, passing)
         if files is not None:

@@ -56,7 +56,7 @@ class Found:
 
     @property
     def updated(self) -> int:
-        return nanoseconds(_time(self.info).get("updated")) or self.created
+        return nanoseconds(_time(self.info).get("updated")) or self.created or _written(self.file)
 
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
@@ -277,6 +277,14 @@ def _exported_beginning(file: str) -> tuple[bytes, bytes]:
     first = next(map(table, items(_export(file).get("messages"))), Json())
     part = next(map(table, items(first.get("parts"))), Json())
     return dumped(table(first.get("info"))), dumped(part)
+
+
+def _written(file: str) -> int:
+    """When a file was written; 0 for what is none."""
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _decoded(data: bytes) -> Data:
