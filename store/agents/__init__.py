@@ -21,7 +21,7 @@ def names() -> tuple[str, ...]:
 
 def own_data() -> frozenset[str]:
     """Real paths of what the agents keep for themselves: sessions, backups, state. It need not exist."""
-    return frozenset(path for name in names() for path in get(name).own_data())
+    return frozenset(path for name in names() for path in _imported(name).own_data())
 
 
 def get(name: str) -> Agent:
@@ -29,6 +29,10 @@ def get(name: str) -> Agent:
     known = names()
     if name not in known:
         raise UsageError(f'there is no agent "{name}"', todo=f"one of: {', '.join(known)}")
+    return _imported(name)
+
+
+def _imported(name: str) -> Agent:
     return cast("Agent", __import__(f"{__name__}.{name}", fromlist=["*"]))
 
 

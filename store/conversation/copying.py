@@ -128,16 +128,14 @@ class _Plan:
             return
 
     def _look_at_growing(self, source: Source, part: Part | None, stamp: tuple[int, int], inode: int) -> None:
-        fresh = Part(key(source.name), 0, stamp=stamp, inode=inode)
         with source.open() as stream:
-            if part is None or part.whole:
+            if part is None:
                 if _first_line(stream, 0):
-                    self._begin(source, fresh)
+                    self._begin(source, Part(key(source.name), 0, stamp=stamp, inode=inode))
                 return
-            if self._is_another(part, stream, inode):
-                with_number = replace(fresh, key=key(f"{source.name}\0{1 + self._newest(source.name)}"))
+            if part.whole or self._is_another(part, stream, inode):
                 self._push_back(source, part)
-                self._begin(source, with_number)
+                self._begin(source, Part(self._new_key(source), 0, stamp=stamp, inode=inode))
             elif _first_line(stream, part.cursor):
                 self._begin(source, replace(part, stamp=stamp, inode=inode))
             else:
@@ -152,14 +150,17 @@ class _Plan:
             return
         if part is not None and (part.whole or self._kept_digest(source.name, part) != mark):
             self._push_back(source, part)
-        commit = self.kept.commit if self.kept else ""
-        self._begin(held, Part(key(f"{source.name}\0{commit}"), 0, whole=True, stamp=stamp, inode=inode))
+        self._begin(held, Part(self._new_key(source), 0, whole=True, stamp=stamp, inode=inode))
         self._judge(source, held.open)
 
     def _begin(self, source: Source, part: Part) -> None:
         self.parts[source.name] = part
         self.copies.append(_Copy(source, part))
         self.changed = True
+
+    def _new_key(self, source: Source) -> str:
+        """A folder that was never used for this file."""
+        return key(f"{source.name}\0{self.kept.commit if self.kept else ''}")
 
     def _push_back(self, source: Source, part: Part) -> None:
         """What was the newest becomes a former version."""

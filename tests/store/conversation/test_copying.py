@@ -168,6 +168,27 @@ def test_a_file_that_says_all_that_it_said_before_in_another_order_has_no_former
     assert copied.told() == [("session.jsonl", "", b"header\ntwo\none\n")]
 
 
+def test_a_file_may_become_another_one_again_and_again(place: Place, log: Path) -> None:
+    copied = Copied(place)
+    for text in (b"one\ntwo\n", b"two\none\n", b"one\ntwo\n", b"three\n", b"one\nthree\ntwo\n"):
+        log.write_bytes(text)
+        copied.look(on_disk(log))
+        assert copied.told()[-1] == ("session.jsonl", "", text)
+    assert len(copied.told()) == 1
+
+
+def test_a_file_that_was_written_anew_and_grows_from_then_on_keeps_what_it_was(place: Place, log: Path) -> None:
+    copied = Copied(place)
+    log.write_bytes(b'{"old": 1}')
+    copied.look(on_disk(log, grows=False))
+    log.write_bytes(b"header\none\n")
+    copied.look(on_disk(log))
+    log.write_bytes(b"header\none\ntwo\n")
+    copied.look(on_disk(log))
+    before = ("session.jsonl@1", "session.jsonl", b'{"old": 1}')
+    assert copied.told() == [before, ("session.jsonl", "", b"header\none\ntwo\n")]
+
+
 def test_a_store_of_before_there_were_versions_is_gone_on_from(place: Place, log: Path) -> None:
     copied = Copied(place)
     log.write_bytes(b"one\n")
