@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from io import BytesIO
 from typing import Any, BinaryIO
 
 from ...model import Block, Entry
@@ -12,7 +11,8 @@ from ...text import clean, without_colour
 from ..forms.plain import items, string, table
 from ..forms.regular import open_regular
 from .faces import faces, prompt_text
-from .records import Line, Unreadable, parse, records
+from .places import first_record
+from .records import parse
 
 OpenFile = Callable[[str], BinaryIO]
 
@@ -80,13 +80,8 @@ def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
 
 def typed(data: bytes) -> str:
     """The text of a prompt's record as it was typed, not cleaned."""
-    line = first_of(data)
+    line = first_record(data)
     return prompt_text(line.message) if line is not None and line.message is not None else ""
-
-
-def first_of(data: bytes) -> Line | None:
-    """The record that data holds."""
-    return next((line for _, _, line in records(BytesIO(data)) if not isinstance(line, Unreadable)), None)
 
 
 def _data(entry: Entry, open_file: OpenFile) -> bytes:
@@ -114,7 +109,7 @@ def _assistant(message: Mapping[str, Any], entry: Entry) -> list[Block]:
 
 
 def _shows(part: Mapping[str, Any]) -> bool:
-    line = first_of(json.dumps({"type": "message", "message": {"role": "assistant", "content": [part]}}).encode())
+    line = first_record(json.dumps({"type": "message", "message": {"role": "assistant", "content": [part]}}).encode())
     return line is not None and bool(faces(line, ""))
 
 

@@ -8,17 +8,17 @@ the header names.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 
 from ...model import SessionInfo
-from ...text import first_line
+from ...text import clean, first_line
 from ..base import Source
 from ..forms.belonging import Belonging
-from ..forms.regular import open_regular, why
+from ..forms.regular import descriptor, open_regular, why
+from ..forms.uncollected import uncollected
 from .faces import faces
 from .home import agent_home, chosen_folder
 from .notes import told
@@ -26,7 +26,12 @@ from .records import NEWEST, Line, Unreadable, nanoseconds, old_id, records
 
 AGENT = "pi"
 WINDOW = 64 << 10
-_STAMP = re.compile(rb'"timestamp":"([0-9T:.+-]{19,29}Z?)"')
+_BEGINNING = 20 << 10
+"""Bytes that are looked at first: with the prompt for the model, the first one of the person is nearly always there."""
+_STAMP = b'"timestamp":"'
+_STAMPS = 3
+"""How many of the last times are compared."""
+_NAME = b'{"type":"session_info"'
 _SEPARATORS = str.maketrans("/\\:", "---")
 HEADLESS = "it has no header: Pi itself would not open it"
 
@@ -66,17 +71,18 @@ def every_folder() -> list[str]:
 
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
-    """Sessions that were started in the root or under it, but not under a nested root; the newest first."""
-    belonging = Belonging(root, nested)
-    found = [
-        seen
-        for folder in _folders_of(belonging.root)
-        for seen in map(_look, _session_files(folder))
-        if seen is not None and _belongs(seen, belonging)
-    ]
-    for seen in found:
-        seen.cwd = seen.cwd or belonging.root
-    infos = [_info(family) for family in _families(found)]
+    """Sessions that were started in the root or under it, but not under a nested root; the newest first.
+
+    What cannot be read stands among them, with the reason, when it is where sessions of the root are kept.
+    """
+    here = Belonging(root, nested)
+    name = folder_name(here.root)
+    found: list[_Seen] = []
+    with uncollected():
+        for folder in _folders_of(here.root):
+            own = os.path.basename(folder) == name
+            found += [seen for seen in map(_look, _session_files(folder)) if _belongs(seen, here, own)]
+        infos = [_info(family) for family in _families(found)]
     return sorted(infos, key=lambda info: (-info.updated, info.id))
 
 
@@ -90,21 +96,20 @@ def on_disk(file: str) -> Source:
     return Source(file, partial(open_regular, file), grows=_version(file) >= NEWEST, ids=told)
 
 
-def header_of(data: bytes) -> Line | None:
-    """The header that a file's beginning holds; None when it begins with something else."""
-    for _, _, line in records(BytesIO(data)):
-        if not isinstance(line, Unreadable):
-            return line if line.type == "session" else None
-    return None
+def first_record(data: bytes) -> Line | None:
+    """The first record that some lines hold."""
+    return next((line for _, _, line in records(BytesIO(data)) if not isinstance(line, Unreadable)), None)
 
 
 def _version(file: str) -> int:
     try:
         with open_regular(file) as opened:
-            header = header_of(opened.readline(WINDOW))
+            header = first_record(opened.readline(WINDOW))
     except OSError:
         return NEWEST
-    return NEWEST if header is None else header.version if header.version is not None else 1
+    if header is None or header.type != "session":
+        return NEWEST
+    return header.version if header.version is not None else 1
 
 
 @dataclass(slots=True)
@@ -128,36 +133,52 @@ class _Seen:
     problem: str = ""
 
 
-def _look(file: str) -> _Seen | None:
-    """The first and the last 64 KiB of a file; None for one that is empty or gone."""
+def _look(file: str) -> _Seen:
+    """The first and the last 64 KiB of a file."""
+    seen = _Seen(file, session_of(file), 0, 0)
     try:
-        with open_regular(file) as opened:
-            status = os.fstat(opened.fileno())
-            head = opened.read(WINDOW)
-            opened.seek(max(0, status.st_size - WINDOW))
-            tail = opened.read() if status.st_size > WINDOW else head
-    except FileNotFoundError:
-        return None
+        opened = descriptor(file)
     except OSError as error:
-        return _Seen(file, session_of(file), 0, 0, problem=why(error))
-    if not head.strip(b"\0 \t\r\n"):
-        return None
-    seen = _Seen(file, session_of(file), status.st_size, status.st_mtime_ns)
-    _look_at_head(seen, head)
-    _look_at_tail(seen, tail, whole=status.st_size <= WINDOW)
+        seen.problem = why(error)
+        return seen
+    try:
+        status = os.fstat(opened)
+        size, seen.updated = status.st_size, status.st_mtime_ns
+        seen.bytes = size
+        head = os.read(opened, _BEGINNING)
+        _look_at_head(seen, head, size)
+        if not seen.prompt and len(head) < min(size, WINDOW):
+            head += os.pread(opened, WINDOW - len(head), len(head))
+            _look_at_head(seen, head, size)
+        tail = os.pread(opened, WINDOW, size - WINDOW) if size > WINDOW else head
+        if len(tail) < min(size, WINDOW):
+            tail += os.pread(opened, WINDOW - len(tail), len(tail))
+    except OSError as error:
+        seen.problem = why(error)
+        return seen
+    finally:
+        os.close(opened)
+    if not tail.strip(b"\0 \t\r\n"):
+        # Without a time, so that it is never taken for the newest session.
+        seen.problem, seen.updated = "its file is empty", 0
+        return seen
+    _look_at_tail(seen, tail)
+    if not seen.name and size > WINDOW:
+        seen.name = _name_in(head)
     return seen
 
 
-def _look_at_head(seen: _Seen, head: bytes) -> None:
-    """Folder, origin, first record and first prompt."""
-    header = False
+def _look_at_head(seen: _Seen, head: bytes, size: int) -> None:
+    """Folder, origin, first record and first prompt. A line that is cut off is left out."""
     number = 0
-    for _, _, line in records(BytesIO(head)):
+    seen.firsts, seen.problem = (), HEADLESS
+    whole = head if len(head) >= size else head[: head.rfind(b"\n") + 1]
+    for _, _, line in records(BytesIO(whole)):
         if isinstance(line, Unreadable):
             continue
         if line.type == "session":
-            if not header and not number:
-                header = True
+            if not number:
+                seen.problem = ""
                 seen.id = line.id or seen.id
                 seen.cwd, seen.began = line.cwd, nanoseconds(line.timestamp)
                 seen.origin = line.parent_session or line.branched_from or ""
@@ -168,34 +189,49 @@ def _look_at_head(seen: _Seen, head: bytes) -> None:
         if number == 1:
             seen.firsts = (mark,)
             seen.copied = 0 < time < seen.began
-        if line.type == "session_info" and line.name is not None:
-            seen.name = first_line(line.name)
         message = line.message
-        if message is not None and message.role == "user" and not seen.prompt:
+        if message is not None and message.role == "user":
             seen.prompt = next((face.text for face in faces(line, seen.cwd) if face.kind == "prompt"), "")
             seen.firsts += (mark,)
-    seen.problem = "" if header else HEADLESS
+            break
 
 
-def _look_at_tail(seen: _Seen, tail: bytes, *, whole: bool) -> None:
+def _look_at_tail(seen: _Seen, tail: bytes) -> None:
     """The newest name and the newest time."""
-    lines = tail.split(b"\n")
-    for data in reversed(lines if whole else lines[1:]):
-        if b'"type":"session_info"' in data[:256]:
-            found = next((line for _, _, line in records(BytesIO(data)) if not isinstance(line, Unreadable)), None)
-            if found is not None and found.name is not None:
-                seen.name = first_line(found.name)
-                break
-    newest = max((nanoseconds(stamp.decode()) for stamp in _STAMP.findall(tail)), default=0)
+    seen.name = _name_in(tail)
+    stamps: list[int] = []
+    place = tail.rfind(_STAMP)
+    while place >= 0 and len(stamps) < _STAMPS:
+        start = place + len(_STAMP)
+        stamps.append(nanoseconds(tail[start : tail.find(b'"', start, start + 40)].decode("ascii", "replace")))
+        place = tail.rfind(_STAMP, 0, place)
     # The time of a fork's file is set back, and copying a file changes it: what the records say is better.
-    seen.updated = newest or seen.updated
+    seen.updated = max(stamps, default=0) or seen.updated
 
 
-def _belongs(seen: _Seen, belonging: Belonging) -> bool:
-    """Whether a session was started under a root; one that does not tell is found by the name of its folder."""
+def _name_in(data: bytes) -> str:
+    """The newest name that a session got in some of its lines; "" when there is none, or it was taken away."""
+    place = data.rfind(_NAME)
+    while place >= 0:
+        end = data.find(b"\n", place)
+        line = first_record(data[place : end if end >= 0 else len(data)])
+        if line is not None and line.name is not None:
+            return first_line(line.name)
+        place = data.rfind(_NAME, 0, place)
+    return ""
+
+
+def _belongs(seen: _Seen, here: Belonging, own: bool) -> bool:
+    """Whether a session is one of the root; `own`: its file stands where Pi looks for those of the root."""
     if not seen.cwd:
-        return os.path.basename(os.path.dirname(seen.file)) == folder_name(belonging.root)
-    return belonging.has(seen.cwd)
+        seen.cwd = here.root
+        return own
+    if here.has(seen.cwd):
+        return True
+    if own and (not os.path.isabs(seen.cwd) or folder_name(seen.cwd) != folder_name(here.root)):
+        seen.problem = seen.problem or f"it was started in {clean(seen.cwd)}, which is not on this machine"
+        return True
+    return False
 
 
 def _families(found: list[_Seen]) -> list[list[_Seen]]:
@@ -219,7 +255,11 @@ def _families(found: list[_Seen]) -> list[list[_Seen]]:
     families: dict[str, list[_Seen]] = {}
     for seen in found:
         families.setdefault(lead(seen.file), []).append(seen)
-    return [sorted(family, key=lambda seen: (seen.began, seen.id, seen.file)) for family in families.values()]
+    return [sorted(family, key=_age) if len(family) > 1 else family for family in families.values()]
+
+
+def _age(seen: _Seen) -> tuple[int, str, str]:
+    return (seen.began, seen.id, seen.file)
 
 
 def _info(family: list[_Seen]) -> SessionInfo:

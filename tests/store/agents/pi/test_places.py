@@ -138,9 +138,10 @@ def test_a_first_record_larger_than_the_window_hides_no_session(session: PiSessi
     assert len(pi.read(only(shop)).entries) == 2
 
 
-def test_an_empty_file_is_no_session(session: PiSession, shop: Path) -> None:
-    session.file.write_bytes(b"")
-    assert pi.sessions(str(shop)) == []
+def test_an_empty_file_is_listed_with_what_is_wrong(session: PiSession, shop: Path) -> None:
+    session.file.write_bytes(b"\0\n")
+    info = only(shop)
+    assert (info.id, info.updated, info.problem) == (session.id, 0, "its file is empty")
 
 
 def test_a_file_without_a_header_is_listed_with_what_is_wrong(home: Path, shop: Path) -> None:
@@ -168,10 +169,11 @@ def test_junk_is_listed_with_what_is_wrong(home: Path, shop: Path) -> None:
     assert pi.read(info).problems
 
 
-def test_another_machine_s_paths_are_of_no_folder_here(home: Path, shop: Path) -> None:
+def test_another_machine_s_session_in_the_folder_s_place_is_listed_with_where_it_began(home: Path, shop: Path) -> None:
     foreign = PiSession(home, Path("C:\\Users\\me\\shop"), folder=home / "sessions" / folder_name(shop))
     foreign.turn()
-    assert pi.sessions(str(shop)) == []
+    assert only(shop).problem == "it was started in C:\\Users\\me\\shop, which is not on this machine"
+    assert len(pi.read(only(shop)).entries) == 2
 
 
 def test_a_copy_made_by_hand_is_the_same_session(session: PiSession, shop: Path) -> None:
