@@ -112,10 +112,11 @@ class OwnFile:
         found = self.installed(root, env)
         if not found:
             return "not installed"
-        problems = [self._problem_of(one) for one in found]
+        problems = [self.problem_of(one) for one in found]
         return "" if "" in problems else problems[0]
 
-    def _problem_of(self, found: Installed) -> str:
+    def problem_of(self, found: Installed) -> str:
+        """Why a file of ours does not tell us anything, in words; "" when it does."""
         if not os.access(found.executable, os.X_OK):
             return f"installed, but its program is gone ({found.executable})"
         return f"changed by hand ({found.file})" if found.changed else ""

@@ -33,20 +33,21 @@ def agent_home(env: Mapping[str, str] = os.environ) -> str:
     return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".pi", "agent")
 
 
-def chosen_folder() -> str:
-    """Where the person wants sessions to be kept, all of them in one folder; "" for the usual place."""
-    chosen: object = os.environ.get("PI_CODING_AGENT_SESSION_DIR") or settings().get("sessionDir")
-    if not isinstance(chosen, str) or not chosen:
-        return ""
-    folder = os.path.expanduser(chosen)
-    # A relative one begins where the agent was started, which differs from session to session.
-    return folder if os.path.isabs(folder) else ""
+def chosen_folder(start: str) -> str:
+    """Where sessions that begin in a folder are kept when the person wants them in one place; "" for the usual one.
+
+    What the project's settings say counts before it is trusted; a relative folder begins where the agent does.
+    """
+    chosen: object = os.environ.get("PI_CODING_AGENT_SESSION_DIR")
+    for folder in ("" if chosen else os.path.join(start, ".pi"), agent_home()):
+        chosen = chosen or (settings(folder).get("sessionDir") if folder else "")
+    return os.path.join(start, os.path.expanduser(chosen)) if isinstance(chosen, str) and chosen else ""
 
 
-def settings(folder: str = "") -> Mapping[str, object]:
-    """The person's settings, or those in a folder; nothing when they cannot be read."""
+def settings(folder: str) -> Mapping[str, object]:
+    """The settings in Pi's own folder or in a project's; nothing when they cannot be read."""
     try:
-        with open(os.path.join(folder or agent_home(), "settings.json"), "rb") as file:
+        with open(os.path.join(folder, "settings.json"), "rb") as file:
             found: object = json.loads(file.read())
     except (OSError, ValueError, RecursionError):
         return {}
@@ -54,8 +55,14 @@ def settings(folder: str = "") -> Mapping[str, object]:
 
 
 def own_data() -> tuple[str, ...]:
-    """Real paths of what the program keeps for itself, its sessions above all (rule 14)."""
+    """Real paths of what the program keeps for itself, its sessions above all (rule 14).
+
+    A folder for sessions that the project's settings name is known where the hook runs, which is where Pi began.
+    """
     home = os.path.realpath(agent_home())
     own = tuple(os.path.join(home, name) for name in OWN)
-    chosen = chosen_folder()
+    try:
+        chosen = chosen_folder(os.getcwd())
+    except OSError:
+        return own
     return (*own, os.path.realpath(chosen)) if chosen else own

@@ -48,7 +48,8 @@ def folder_name(cwd: str) -> str:
 
 def session_folder(cwd: str) -> str:
     """Where Pi puts a new session that is started in a folder."""
-    return chosen_folder() or os.path.join(sessions_home(), folder_name(os.path.realpath(cwd)))
+    real = os.path.realpath(cwd)
+    return chosen_folder(real) or os.path.join(sessions_home(), folder_name(real))
 
 
 def session_of(file: str) -> str:
@@ -64,10 +65,9 @@ def find(session: str, folder: str) -> str:
 
 
 def every_folder() -> list[str]:
-    """Every folder that may hold sessions."""
+    """Every folder of the usual place that may hold sessions."""
     base = sessions_home()
-    folders = [os.path.join(base, name) for name in sorted(_names(base))]
-    return [*folders, chosen_folder()] if chosen_folder() else folders
+    return [os.path.join(base, name) for name in sorted(_names(base))]
 
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
@@ -290,7 +290,7 @@ def _folders_of(root: str) -> Iterator[str]:
     for other in sorted(_names(base)):
         if other == name or other.startswith(beginning):
             yield os.path.join(base, other)
-    if chosen := chosen_folder():
+    if chosen := chosen_folder(root):
         yield chosen
 
 

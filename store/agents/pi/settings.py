@@ -9,6 +9,7 @@ from ...executable import this_executable as this_executable
 from ..forms.ownfile import OwnFile
 from .extension import body
 from .home import agent_home
+from .loading import why_not
 
 FILE = "forkpoint.js"
 
@@ -23,4 +24,9 @@ _own = OwnFile("pi", "Pi", "extension", settings_file, body)
 install = _own.install
 uninstall = _own.uninstall
 installed = _own.installed
-hooks_problem = _own.hooks_problem
+
+
+def hooks_problem(root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> str:
+    """Why Pi does not tell us what it does in a root, in words; "" when it does."""
+    problems = [_own.problem_of(one) or why_not(one.file, root, env) for one in installed(root, env)]
+    return "" if "" in problems else [*problems, "not installed"][0]

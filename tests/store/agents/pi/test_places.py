@@ -82,13 +82,19 @@ def test_sessions_that_are_all_kept_in_one_folder_are_found_there(
     PiSession(home, folder(tmp_path, "other"), folder=kept).turn()
     assert listed(root) == set()
     folder(home.parent, "agent")
-    (home / "settings.json").write_text(json.dumps({"sessionDir": str(kept)}))
+    (home / "settings.json").write_text(json.dumps({"sessionDir": "../kept"}))
+    monkeypatch.chdir(root)
     assert listed(root) == {ours.id}
     assert str(kept) in pi.own_data()
     (home / "settings.json").unlink()
+    (folder(root, ".pi") / "settings.json").write_text(json.dumps({"sessionDir": str(kept)}))
+    assert listed(root) == {ours.id}
+    (root / ".pi" / "settings.json").write_text("broken")
+    assert listed(root) == set()
     monkeypatch.setenv("PI_CODING_AGENT_SESSION_DIR", str(kept))
     assert listed(root) == {ours.id}
     assert pi.written(str(root))[0] == str(kept)
+    assert pi.resume_command(ours.id, str(root))[0] == ("pi", "--session", ours.id)
 
 
 def test_what_is_pi_s_own_is_no_part_of_a_folder(home: Path, session: PiSession) -> None:
