@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab import claude_code, codex_cli, gemini_cli, npm, pi_cli, script, terminal
+from tests.lab import claude_code, codex_cli, gemini_cli, npm, opencode_cli, pi_cli, script, terminal
 from tests.lab.chat_completions import ChatCompletions
 from tests.lab.claude_code import ClaudeCode
 from tests.lab.codex_cli import CodexCli
 from tests.lab.gemini_cli import GeminiCli
 from tests.lab.generate_content import GenerateContent
+from tests.lab.opencode_cli import OpenCodeCli
 from tests.lab.pi_cli import PiCli
 from tests.lab.responses_api import Responses
 from tests.lab.stub_llm import Stub
@@ -110,6 +111,27 @@ def codex(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     script.seed(project)
     with Stub(codex_cli.turns(), Responses()) as stub:
         agent = CodexCli(codex_program, folder, project, stub)
+        agent.prepare()
+        yield agent
+
+
+@pytest.fixture(scope="session")
+def opencode_program() -> Path:
+    """OpenCode, installed if need be."""
+    program, why = opencode_cli.install(npm.cache_folder(_ENV))
+    if program is None:
+        pytest.skip(f"OpenCode: {why}")
+    return program
+
+
+@pytest.fixture
+def opencode(opencode_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCodeCli]:
+    """OpenCode in a small project, its model played by the stub, without our plugin."""
+    folder = Path(os.path.realpath(tmp_path_factory.mktemp("opencode")))
+    project = folder / "shop"
+    script.seed(project)
+    with Stub(opencode_cli.turns(project), ChatCompletions()) as stub:
+        agent = OpenCodeCli(opencode_program, folder, project, stub)
         agent.prepare()
         yield agent
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -14,11 +15,24 @@ from .stub_llm import Json, Script, Step, Tool
 from .terminal import Terminal
 
 VERSION = "1.18.33"
+PATIENCE = 60.0
+"""Seconds that a turn without a screen may take."""
+
+
+PLUGINS = "@opencode-ai/plugin"
+"""What OpenCode installs into a settings folder when it starts, unless it is there."""
 
 
 def install(cache: Path) -> tuple[Path | None, str]:
     """The program, installed with npm when it is not there yet; or None and why it cannot be had."""
+    beside, why = npm.install(cache / f"opencode-plugin-{VERSION}", [f"{PLUGINS}@{VERSION}"], _plugins)
+    if beside is None:
+        return None, why
     return npm.install(cache / f"opencode-{VERSION}", [f"opencode-ai@{VERSION}"], _program)
+
+
+def _plugins(folder: Path) -> Path | None:
+    return folder if (folder / "node_modules" / PLUGINS).is_dir() and (folder / "package-lock.json").exists() else None
 
 
 def _program(folder: Path) -> Path | None:
@@ -68,13 +82,27 @@ class OpenCodeCli(RealAgent):
             "provider": {"stub": stub},
         }
         (self.config / "opencode.json").write_text(json.dumps(settings))
+        installed = self.program.parents[3].with_name(f"opencode-plugin-{VERSION}")
+        for name in ("package.json", "package-lock.json"):
+            shutil.copyfile(installed / name, self.config / name)
+        (self.config / "node_modules").symlink_to(installed / "node_modules")
         git = ["git", "-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
         for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "begin"]):
             assert self.run([*git, *command]).returncode == 0
 
     def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> str:
         """One turn without a screen; gives the last text of the answer."""
-        done = self.run(["opencode", "run", "--format", "json", *options, prompt], cwd=cwd)
+        # As words: an argument with blanks in it reaches the model in quotation marks.
+        command = ["opencode", "run", "--format", "json", *options, *prompt.split(" ")]
+        asked = len(self.stub.requests)
+        for last in (False, False, True):
+            try:
+                done = self.run(command, cwd=cwd, timeout=PATIENCE)
+                break
+            except subprocess.TimeoutExpired:
+                # Its own server may never answer the first request after it started; then nothing has happened yet.
+                if last or len(self.stub.requests) > asked:
+                    raise
         told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         said = [event["part"]["text"] for event in told if event["type"] == "text"]
         assert said, f"OpenCode gave {done.returncode}: {done.stdout}{done.stderr}"
@@ -82,7 +110,7 @@ class OpenCodeCli(RealAgent):
 
     def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
         """One turn without a screen, not waited for."""
-        return self.begin(["opencode", "run", *options, prompt])
+        return self.begin(["opencode", "run", *options, *prompt.split(" ")])
 
     def screen(self, *command: str) -> Terminal:
         """The agent's own screen, ready for a prompt."""
