@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import agents, diff, operations, saving, sides
+from . import agents, diff, history, operations, saving, sides
 from .checkpoints import deleting
 from .checkpoints.deleting import Deletion
 from .conversation import forking, resuming, tree
@@ -39,6 +39,8 @@ from .model import (
     Scope,
     SessionInfo,
     SessionTree,
+    Touch,
+    Who,
 )
 from .naming import clock
 from .operations import Record
@@ -157,6 +159,22 @@ class Store:
             if not before:
                 return Diff("", "", ())
             return self._diff(self._workspace.side(before), self._workspace.side(point), None)
+
+    def authors(self, left: str, right: str | None, built: SessionTree) -> dict[bytes, list[Who]]:
+        """Path → who changed it between two stored checkpoints by their ids, who did so last first, told from a tree.
+
+        `right` None: up to the newest one. Empty where one of them is not stored, or knows some paths only.
+        """
+        with self._workspace.lock:
+            return history.authors(self._workspace, left, right, built.info.ids)
+
+    def touches(self, path: bytes, built: SessionTree) -> list[Touch]:
+        """The moments at which a path, or what is in a folder, changed, and who changed it, told from a tree.
+
+        All sessions of the root count, the oldest moment first.
+        """
+        with self._workspace.lock:
+            return history.touches(self._workspace, path, built)
 
     def diff(
         self,

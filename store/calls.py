@@ -14,7 +14,7 @@ import time
 from . import lightjson as json
 from .durable import write_atomic
 from .home import make_folder
-from .hook import HookEvent
+from .hook import HookEvent, Step
 from .light import TYPE_CHECKING, Generator, NamedTuple, Path, TypeVar, contextmanager
 from .locks import held
 from .processes import born, is_there
@@ -71,6 +71,12 @@ class Seen(NamedTuple):
     pid: int = 0
     born: str = ""
     ended: bool = False
+    turn: bool = False
+    """A turn is under way: a prompt or a call came, and its end has not."""
+    subagents: tuple[str, ...] = ()
+    """Those that are at work, whether the turn goes on or not."""
+    background: str = ""
+    """A shell of it goes on in the background: "managed", "detached", "" for none."""
 
 
 class Known(NamedTuple):
@@ -130,8 +136,8 @@ def changing(file: Path) -> Generator[list[Known], None, None]:
             write_atomic(file, json.dumps(_plain(box[0]), ensure_ascii=True).encode(), sync=False)
 
 
-def seen(known: Known, event: HookEvent, now: int) -> Known:
-    """What is known after an event: the session it speaks for, and that it is at work."""
+def seen(known: Known, event: HookEvent, now: int, step: Step | None = None) -> Known:
+    """What is known after an event: the session it speaks for, and whether it is at work."""
     if not event.session:
         return known
     old = next((s for s in known.sessions if s.session == event.session), None)
@@ -146,9 +152,47 @@ def seen(known: Known, event: HookEvent, now: int) -> Known:
         pid=event.pid or (old.pid if old else 0),
         born=born(event.pid) if event.pid else (old.born if old else ""),
         ended=event.name == "SessionEnd",
+        **_work(old, event, step or Step()),
     )
     others = [s for s in known.sessions if s.session != event.session]
     return known._replace(sessions=(*others, new)[-KEPT_SESSIONS:])
+
+
+def _work(old: Seen | None, event: HookEvent, step: Step) -> dict[str, Any]:
+    """What a session is at after an event: its turn, its sub-agents, its shells in the background."""
+    turn, subagents, background = (old.turn, old.subagents, old.background) if old else (False, (), "")
+    if step.over == "session" or (step.reason == "start" and event.source != "compact"):
+        return {}
+    if step.call and event.subagent:
+        subagents = tuple({*subagents, event.subagent})
+    elif step.over == "subagent":
+        subagents = tuple(item for item in subagents if item != event.subagent)
+    elif step.call or step.reason == "prompt":
+        turn = True
+    elif step.over == "turn":
+        turn = False
+    if event.background == "none":
+        background = "" if background == "managed" else background
+    elif event.background and background != "detached":
+        background = event.background
+    return {"turn": turn, "subagents": tuple(sorted(subagents)), "background": background}
+
+
+def quiet(known: Known, but: str = "") -> str:
+    """Whether no agent is at work: "none" is known, "idle": all are between two turns; "" when one may be.
+
+    `but`: a session that does not count, for it is the one that asks. One that was killed in its turn counts until it
+    begins anew: nobody knows when it wrote last.
+    """
+    at_work = (s for s in known.sessions if s.turn or s.subagents or s.background)
+    if known.open() or any(s.session != but for s in at_work):
+        return ""
+    return "idle" if known.sessions else "none"
+
+
+def behind(known: Known) -> tuple[str, ...]:
+    """Sessions that have left a shell in the background."""
+    return tuple(sorted(s.session for s in known.sessions if s.background))
 
 
 def begun(known: Known, event: HookEvent, now: int) -> Known:
@@ -232,8 +276,9 @@ _T = TypeVar("_T", Seen, Call)
 
 
 def _from_plain(kind: type[_T], plain: dict[str, Any]) -> _T:
-    if "shared" in plain:
-        plain["shared"] = tuple(plain["shared"])
+    for name in ("shared", "subagents"):
+        if name in plain:
+            plain[name] = tuple(plain[name])
     return kind(**{name: value for name, value in plain.items() if name in kind._fields})
 
 

@@ -48,6 +48,9 @@ class HookEvent(NamedTuple):
     """Absolute paths that the tool's input names as those it writes."""
     pid: int = 0
     """The agent's process; 0 where it is not known."""
+    background: str = ""
+    """A shell goes on in the background: "managed" by the agent, "detached" from it; "none" of the agent's does; ""
+    where it does not tell."""
     entry: str = ""
     """The agent's id of the record at which the conversation stands now, where it tells that."""
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .hook import session_key
-
 from msgspec import Struct
+
+from .hook import session_key
 
 Kind = Literal["prompt", "reply", "tool_call", "tool_result", "summary", "notice"]
 Reason = Literal["prompt", "tool", "start", "stop", "end", "manual", "guard", "import"]
 Side = Literal["before", "after"]
 BranchState = Literal["active", "left", "expiring", "trash"]
+By = Literal["tool", "shell", "subagent", "person", "session", "unsure"]
+"""Who changed a path: an edit tool's call, the shell in a call, a sub-agent, a person, another session, or unsure."""
 Scope = Literal["files", "conversation", "both"]
 OnConflict = Literal["keep", "checkpoint", "merge"]
 
@@ -101,8 +103,6 @@ class SessionInfo:
     live: bool = False
     problem: str = ""
 
-
-@dataclass(frozen=True, slots=True)
     @property
     def key(self) -> str:
         """Its id, with its agent where that is needed to tell it from others'."""
@@ -113,6 +113,8 @@ class SessionInfo:
         """The same for all of its ids."""
         return tuple(session_key(self.agent, session) for session in self.ids)
 
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """All of one session that could be read."""
 
@@ -241,6 +243,43 @@ class Operation:
     entry: str | None = None
     """The entry after which its row stands in the tree."""
     data: dict[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who changed a path from one recorded moment to the next, as far as that is known."""
+
+    kind: By
+    agent: str = ""
+    session: str = ""
+    """The agent's session id; "" where it was none, or unsure which."""
+    call: str = ""
+    """The tool-use id."""
+    tool: str = ""
+    subagent: str = ""
+    """Id of the sub-agent whose call it was."""
+    shell: bool = False
+    """The call's shell did it, or what the call set off: not the edit tool that names the path."""
+    text: str = ""
+    """One line: the call, or the person's act."""
+    operation: str = ""
+    """The person's act with forkpoint: a restore, an undo …"""
+    maybe: tuple[str, ...] = ()
+    """Unsure: a line for each who could have done it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One moment at which one path changed."""
+
+    path: bytes
+    status: Literal["added", "deleted", "modified", "mode", "type"]
+    time: int
+    who: Who
+    point: Point | None
+    """The checkpoint that saw it first, of whichever session; None for what a restore or undo did."""
+    added: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import time
 from . import agents
 from .errors import UsageError
 from .light import Sequence
-from .model import Entry, Point
+from .model import Entry, Point, Who
 from .text import first_line
 
 LONGEST = 40
@@ -71,6 +71,19 @@ def agent(name: str) -> str:
         return agents.get(name).TITLE
     except UsageError:
         return name
+
+
+def who(found: Who) -> str:
+    """Who changed a path, in words."""
+    done = found.text or found.tool or "a call"
+    done = f"the shell in {done}" if found.shell else done
+    if found.kind == "unsure":
+        return f"unsure: {' or '.join(found.maybe)}" if found.maybe else "unsure"
+    if found.kind == "person":
+        return f"a person: {found.text}" if found.text else "a person"
+    if found.kind == "session":
+        return f"another session ({agent(found.agent)} {found.session[:8]}): {done}"
+    return f"sub-agent {found.subagent}: {done}" if found.kind == "subagent" else done
 
 
 def together(names: Sequence[str]) -> str:

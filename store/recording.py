@@ -129,7 +129,8 @@ def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, 
     if not event.call:
         step = step._replace(call="")
     with calls.changing(place.open_calls_file) as known:
-        known[0] = calls.seen(known[0], event, moment or time.time_ns())
+        before = known[0]
+        known[0] = calls.seen(before, event, moment or time.time_ns(), step)
         if step.over:
             known[0] = calls.over(known[0], event, step.over)
         if step.call == "opens":
@@ -137,18 +138,22 @@ def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, 
     made = ""
     try:
         with place.locked(f"hook ({event.name})", PATIENCE):
-            made = _take(place, event, step, deadline, asked, moment)
+            made = _take(place, event, step, deadline, asked, moment, calls.quiet(before))
     finally:
         if step.call == "ends":
             with calls.changing(place.open_calls_file) as known:
                 known[0] = calls.ended(known[0], event, made)
 
 
-def _take(place: Place, event: HookEvent, step: Step, deadline: float, asked: int, moment: int) -> str:
-    """Takes the checkpoint while the root is locked; gives its id, "" when there was nothing to store."""
+def _take(place: Place, event: HookEvent, step: Step, deadline: float, asked: int, moment: int, quiet: str) -> str:
+    """Takes the checkpoint while the root is locked; gives its id, "" when there was nothing to store.
+
+    `quiet`: whether any agent was at work before the event.
+    """
     known = calls.load(place.open_calls_file)
     call = known.call(event.session, event.call) if step.call else None
-    wanted = Wanted(_draft(place, event, step, call, moment), step.save == "drift", deadline=deadline, asked=asked)
+    draft = _draft(place, event, step, call, moment)._replace(quiet=quiet)
+    wanted = Wanted(draft, step.save == "drift", deadline=deadline, asked=asked)
     taken = capture.take(place, wanted, wait=PATIENCE, locked=True)
     if step.call == "opens":
         with calls.changing(place.open_calls_file) as box:

@@ -56,6 +56,7 @@ def save(
     session: str = "",
     reason: str = "manual",
     text: str = "",
+    run: str = "",
     only_drift: bool = False,
     wait: float | None = None,
     agreed: bool = False,
@@ -63,20 +64,22 @@ def save(
 ) -> Saved:
     """A checkpoint of a root as it is now; returns when it is on the disk.
 
-    `only_drift`: only where the files are not those of the newest one. `wait`: seconds for others at work, by default
-    as long as the person chose. `agreed`: the first one may be of a very large folder (rule 8), or of one made anew
-    under a recorded path; else Refused. `progress` gets (files so far, 0).
+    `run`: the id of the `forkpoint run` that it belongs to. `only_drift`: only where the files are not those of the
+    newest one. `wait`: seconds for others at work, by default as long as the person chose. `agreed`: the first one may
+    be of a very large folder (rule 8), or of one made anew under a recorded path; else Refused. `progress` gets (files
+    so far, 0).
     """
     place = roots.adopt(root, home or data_folder(), anew=agreed)
     if place.deleting_file.exists():
         from .checkpoints.deleting import finish  # reading the store's operations is slow to import
 
         finish(place)
-    asked = time.monotonic_ns()
+    asked, quiet = time.monotonic_ns(), _quiet(place)
     with place.locked("save", wait), ahead.begun(place) as begun:
         from .checkpoints import capture, points  # the second process goes through the folders while these are imported
 
         draft = points.Checkpoint(reason=reason, agent=agent, session=session, text=text, label=label)
+        draft = draft._replace(call=run, tool=points.RUN if run else "", quiet=quiet)
         wanted = capture.Wanted(draft, only_drift, agreed=agreed, asked=asked, ahead=begun)
         taken = capture.take(
             place, wanted, locked=True, progress=(lambda done: progress(done, 0)) if progress else None
@@ -85,6 +88,15 @@ def save(
     unanswered = sorted(taken.checkpoint.unanswered.items()) if taken.checkpoint else []
     uncaptured = tuple(sorted(taken.uncaptured.items()))
     return Saved(taken.id, label, taken.files, uncaptured, tuple(unanswered), _interrupted(place), taken.made)
+
+
+def _quiet(place: Place) -> str:
+    """Whether any agent is at work (see Checkpoint.quiet)."""
+    if not place.open_calls_file.exists():
+        return "none"
+    from . import calls  # most scripts save where no agent has hooks
+
+    return calls.quiet(calls.load(place.open_calls_file))
 
 
 def _interrupted(place: Place) -> bool:

@@ -7,8 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +20,7 @@ from .agents.forms.following import Followed
 from .catalog import catalog
 from .catalog.catalog import Content
 from .checkpoints import capture, imports, points, timeline
+from .checkpoints.timeline import Told
 from .conversation import listing, transcripts, tree
 from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
 from .git.reader import Objects, Stored
@@ -300,12 +303,33 @@ class Workspace:
         place = self.place
         return walks.moment(place.index_file, place.git_dir / operations.REF) if place is not None else ()
 
-    def transitions(self, family: Sequence[str]) -> list[Transition]:
-        """What happened to the files of the root; empty while nothing is recorded."""
+    def transitions(self, family: Sequence[str] = (), *, since: int = 0, until: int | None = None) -> list[Transition]:
+        """What happened to the files of the root, or between two checkpoints of it; empty while nothing is recorded."""
         place, content = self.place, self.content()
         if place is None:
             return []
-        return timeline.of_root(self.objects(), content.rows, content.operations, place.root.id, family)
+        told = Told(self._proof, partial(self._strangers, {row.stored.checkpoint.session for row in content.rows}))
+        acts = content.operations
+        return timeline.of_root(
+            self.objects(), content.rows, acts, place.root.id, family, told=told, since=since, until=until
+        )
+
+    def _proof(self, session: str) -> Mapping[bytes, frozenset[str]]:
+        """What a session's edit tools are proven to have left, by its own records."""
+        info = next((info for info in self.known_sessions() if session in info.ids), None)
+        if info is None:
+            return {}
+        read = self.conversation(info)
+        return agents.get(info.agent).evidence(read.conversation, self.root, self.sources(info)).left
+
+    def _strangers(self, hooked: AbstractSet[str], since: int, until: int) -> bool:
+        """Whether a session that never told us anything by hooks says that it was at work between two times."""
+        for info in self.known_sessions():
+            if info.updated >= since and hooked.isdisjoint(info.ids):
+                entries = self.conversation(info).conversation.entries
+                if any(since <= entry.time <= until for entry in entries):
+                    return True
+        return False
 
     def stored(self, point: str) -> Stored | None:
         """A stored checkpoint by its whole id. Raises StoreDamaged when it is not the one that was stored."""

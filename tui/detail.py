@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..store.model import Block, Diff, Entry, Point
+from ..store import naming
+from ..store.model import Block, Diff, Entry, Point, Who
 from ..store.text import clean, path_text
 from .outline import Outline
 from .rows import Row
@@ -248,14 +249,20 @@ def whole_text(store: Store, outline: Outline, row: Row) -> str:
 # Files
 
 
-def files_changed(diff: Diff | None, signs: Signs) -> list[Paragraph]:
-    """The files that differ, each on a line."""
+def files_changed(diff: Diff | None, signs: Signs, authors: Mapping[bytes, list[Who]] | None = None) -> list[Paragraph]:
+    """The files that differ, each on a line; those in a row of the same author below a line that tells who that is."""
     if diff is None:
         return [text("No two checkpoints stand around this row, so what changed in it is not known.", "muted")]
     if not diff.files:
         return [text("No file changed.", "muted"), *unknown_told(diff)]
     paragraphs: list[Paragraph] = []
+    told = ""
     for file in diff.files:
+        those = (authors or {}).get(file.path, ())
+        by = ", before that ".join(one_line(naming.who(who)) for who in those)
+        if by != told:
+            paragraphs.append(text(f"by {by}" if by else "not known by whom", "said"))
+            told = by
         notes = file_notes(file) if file.notes or file.status == "mode" else []
         spans: list[Span] = [(f"{LETTERS[file.status]} ", "chip"), (file_name(file), "text"), ("  ", "text")]
         spans += line_spans(file.added, file.removed, signs)

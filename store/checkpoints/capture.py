@@ -8,7 +8,7 @@ from .. import agents
 from ..errors import GitFailed, StoreUnwritable
 from ..git.stream import Put, put_inline
 from ..home import settings
-from ..light import Callable, ExitStack, Iterable, Mapping, NamedTuple, Path
+from ..light import TYPE_CHECKING, Callable, ExitStack, Iterable, Mapping, NamedTuple, Path
 from ..roots import Place
 from ..states import Node
 from ..walk import named, statindex, walks
@@ -22,6 +22,9 @@ from ..walk.walks import Walk
 from . import points
 from .points import Checkpoint
 from .writing import Progress, Writer
+
+if TYPE_CHECKING:
+    from typing import Any
 
 Check = Callable[[Scan, Mapping[bytes, Node]], None]
 """Gets a walk, and what it found at the paths of `must_store`; raises when that must not become a checkpoint."""
@@ -257,7 +260,18 @@ def _record(place: Place, wanted: Wanted, walk: Walk, index: Index, moment: int,
         unanswered=found.unanswered,
         secrets=tuple(sorted(found.secrets())),
         largest_file=allowed.largest_file,
+        **_at_work(place, wanted.draft),
     )
+
+
+def _at_work(place: Place, draft: Checkpoint) -> dict[str, Any]:
+    """Whether agents are at work, asked again after the walk: one may have begun while it was waited for."""
+    if not place.open_calls_file.exists():
+        return {}
+    from .. import calls  # a hook has it already, and most others have none
+
+    known = calls.load(place.open_calls_file)
+    return {"quiet": draft.quiet and calls.quiet(known, but=draft.session), "behind": calls.behind(known)}
 
 
 def _who(wanted: Wanted) -> str:

@@ -33,6 +33,8 @@ RULES = "ignore-rules"
 NAMED = "named-paths"
 OUTSIDE = "outside"
 OUTSIDE_MODES = "outside-modes"
+RUN = "forkpoint run"
+"""The tool of checkpoints that `forkpoint run` makes; their call is the id of the run."""
 
 
 class Checkpoint(NamedTuple):
@@ -86,6 +88,11 @@ class Checkpoint(NamedTuple):
     """Captured paths that look like secrets."""
     unanswered: Mapping[str, str] = {}
     """Where it could not be asked what is ignored → why."""
+    quiet: str = ""
+    """No agent that hooks tell of was at work since the checkpoint before: "none" is known here, "idle": all are
+    between two turns. "": somebody was, or may have been."""
+    behind: tuple[str, ...] = ()
+    """Sessions that had left a shell in the background, which may write at any time."""
 
     @property
     def ref(self) -> str:
@@ -122,7 +129,7 @@ def decode(data: bytes, where: str) -> Checkpoint:
 
 def from_plain(plain: dict[str, Any]) -> Checkpoint:
     """A record from the mapping that JSON gives."""
-    for name in ("shared", "named", "known", "inferred", "moving", "outside", "secrets"):
+    for name in ("shared", "named", "known", "inferred", "moving", "outside", "secrets", "behind"):
         if name in plain:
             plain[name] = tuple(plain[name])
     return Checkpoint(**{name: value for name, value in plain.items() if name in Checkpoint._fields})

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 
 from .. import operations
 from ..catalog.catalog import Row
 from ..errors import StoreDamaged
 from ..git.compare import Nodes, compare
 from ..git.reader import Objects, Stored
+from ..model import Who
 from ..operations import Record
 from ..restore.paths import parents
 from ..restore.scope import Author, Transition
+from ..states import Node
 from ..walk import named
 from ..walk.ignore import RuleBook
+from .authors import FAMILY, Interval, Proof, Verdict, ends_call, nothing_proven, open_runs
 from .points import Checkpoint
 
-FAMILY = "family"
-"""Stands for the sessions of one conversation: a fork goes on with what the first one did."""
+__all__ = ["FAMILY", "Told", "of_root"]
 
 _compared: dict[tuple[str, ...], Nodes] = {}
 """Differences of two stored checkpoints, by the ids of their parts: they never change."""
@@ -27,32 +31,55 @@ _books: dict[tuple[str, str], tuple[RuleBook, named.Named]] = {}
 """Ignore rules and named paths of stored checkpoints, by the ids of their blobs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What else is known of a root, beside its checkpoints, by which changes are told apart."""
+
+    proof: Proof = nothing_proven
+    strangers: Callable[[int, int], bool] = lambda since, until: False
+    """Whether an agent that tells us nothing by hooks was at work between two times."""
+
+
 def of_root(
-    objects: Objects, rows: Sequence[Row], acts: Sequence[Record], root: str, family: Sequence[str] = ()
+    objects: Objects,
+    rows: Sequence[Row],
+    acts: Sequence[Record],
+    root: str,
+    family: Sequence[str] = (),
+    *,
+    told: Told | None = None,
+    since: int = 0,
+    until: int | None = None,
 ) -> list[Transition]:
     """The transitions of a root, the oldest first; the sessions of `family` are one and are called FAMILY.
 
     A change that was found between the pair of checkpoints around a call is that call's step, whatever else took a
-    checkpoint meanwhile. While another session had a call open too, only what a call's own input names is. Everything
-    that was found between calls is somebody else's, or unsure. So is what merely came into sight or went out of it,
-    since ignore rules changed: nobody knows since when it had been there.
+    checkpoint meanwhile; `authors` tells calls apart that were open together. Everything that was found between calls
+    is somebody else's, or unsure. So is what merely came into sight or went out of it, since ignore rules changed:
+    nobody knows since when it had been there. `since` and `until` are times of checkpoints: only what happened between.
     """
-    stored = _readable(
-        objects, [row.stored for row in rows if row.stored.checkpoint.root == root and row.stored.checkpoint.complete]
-    )
-    moved = [act for act in acts if act.root == root and act.changes]
+    told = told or Told()
+    every = [row.stored for row in rows if row.stored.checkpoint.root == root and row.stored.checkpoint.complete]
+    inside = [item for item in every if since <= item.checkpoint.time <= (until or item.checkpoint.time)]
+    stored = _readable(objects, inside)
+    first = stored[0].checkpoint.time if stored else since
+    moved = [act for act in acts if act.root == root and act.changes and act.time > (first if since else 0)]
+    moved = [act for act in moved if until is None or act.time <= until]
+    intervals = _intervals([item.checkpoint for item in every], frozenset(family), told)
     found: list[Transition] = []
     previous: Stored | None = None
+    stood = _Stood(objects, [item for item in every if item.checkpoint.time <= first])
     overlay: Nodes = {}
     begun: set[str] = set()
-    for item, during in zip(stored, _calls_during([item.checkpoint for item in stored]), strict=True):
+    for item in stored:
         checkpoint = item.checkpoint
         while moved and moved[0].time <= checkpoint.time:
             overlay |= _restored(moved.pop(0), found)
         if previous is not None:
             changes = _since(objects, previous, item, overlay)
             unseen = _unseen(objects, previous, item, changes)
-            found += _transitions(checkpoint, changes, unseen, during, frozenset(family))
+            found += _transitions(intervals[checkpoint.id], changes, unseen, stood)
+            stood.add(changes)
         if previous is None or checkpoint.session not in begun:
             # After what was found when a session began: that stood there when it did.
             found.append(Transition(checkpoint.id, checkpoint.time, "base", checkpoint.session, {}))
@@ -63,13 +90,31 @@ def of_root(
     return [replace(item, session=FAMILY) if item.session in family else item for item in found] if family else found
 
 
+def _intervals(checkpoints: Sequence[Checkpoint], family: frozenset[str], told: Told) -> dict[str, Interval]:
+    """For each checkpoint what was under way since the one before it."""
+    found: dict[str, Interval] = {}
+    before, sessions = 0, False
+    during, runs = _calls_during(checkpoints), open_runs(checkpoints)
+    for number, checkpoint in enumerate(checkpoints):
+        # Hooks that know of no session, though one has been here, have lost what they knew.
+        hooked = checkpoint.quiet == "idle" or (checkpoint.quiet == "none" and not sessions)
+        quiet = partial(_quiet, hooked, told, before, checkpoint.time)
+        found[checkpoint.id] = Interval(checkpoint, during[number], family, quiet, runs[number], told.proof)
+        before, sessions = checkpoint.time, sessions or bool(checkpoint.session)
+    return found
+
+
+def _quiet(hooked: bool, told: Told, since: int, until: int) -> bool:
+    return hooked and not told.strangers(since, until)
+
+
 def _calls_during(checkpoints: Sequence[Checkpoint]) -> list[list[Checkpoint]]:
     """For each checkpoint the calls (by the one that ends them) that were open since the checkpoint before it."""
     places = {checkpoint.id: place for place, checkpoint in enumerate(checkpoints)}
     begun: dict[int, list[Checkpoint]] = {}
     for place, checkpoint in enumerate(checkpoints):
         before = places.get(checkpoint.before, place)
-        if _ends_call(checkpoint) and before < place:
+        if ends_call(checkpoint) and before < place:
             begun.setdefault(before, []).append(checkpoint)
     found: list[list[Checkpoint]] = []
     running: list[Checkpoint] = []
@@ -79,20 +124,17 @@ def _calls_during(checkpoints: Sequence[Checkpoint]) -> list[list[Checkpoint]]:
     return found
 
 
-def _ends_call(checkpoint: Checkpoint) -> bool:
-    return checkpoint.reason == "tool" and checkpoint.side == "after"
-
-
 def _restored(act: Record, found: list[Transition]) -> Nodes:
     changes = operations.pairs_of(act)
     merged = {os.fsencode(path) for path in act.merged}
+    who = Who("person", session=act.session, text=act.summary, operation=act.id)
     shares: list[tuple[Author, Nodes]] = [
         ("restore", {path: pair for path, pair in changes.items() if path not in merged}),
         # Somebody else's lines are in it: it is theirs as much as ours.
         ("outside", {path: pair for path, pair in changes.items() if path in merged}),
     ]
     found += [
-        Transition(act.guard or act.id, act.time, author, act.session, share, frozenset())
+        Transition(act.guard or act.id, act.time, author, act.session, share, who=who)
         for author, share in shares
         if share
     ]
@@ -173,37 +215,36 @@ def _difference(objects: Objects, previous: Stored, item: Stored) -> Nodes | Non
     return _compared[key]
 
 
-def _transitions(
-    checkpoint: Checkpoint, changes: Nodes, unseen: Nodes, during: Sequence[Checkpoint], family: frozenset[str]
-) -> list[Transition]:
-    """Whose the changes up to a checkpoint are, given the calls that were open since the one before it."""
-    found = [_one(checkpoint, "outside", checkpoint.session, unseen)] if unseen else []
-    changes = {path: pair for path, pair in changes.items() if path not in unseen}
-    calls = during if checkpoint in during or not _ends_call(checkpoint) else [*during, checkpoint]
-    sessions = {FAMILY if session in family else session for call in calls for session in (call.session, *call.shared)}
-    if during and len(sessions) == 1:
-        return [*found, _one(checkpoint, "step", calls[-1].session, changes)]
-    # Without the checkpoint before the call, or with another session's call open, only a call's own word counts.
-    owners = _owners(checkpoint, calls)
-    shares: dict[str, Nodes] = {}
+class _Stood:
+    """What stood at each path before: read from the checkpoints before the first one only when somebody asks."""
+
+    def __init__(self, objects: Objects, before: Sequence[Stored]) -> None:
+        self._objects, self._before = objects, before
+        self._nodes: dict[bytes, set[Node | None]] = {}
+
+    def add(self, changes: Nodes) -> None:
+        for path, pair in changes.items():
+            self._nodes.setdefault(path, set()).update(pair)
+
+    def at(self, path: bytes, node: Node | None) -> bool:
+        """Whether it stood there at any recorded moment so far."""
+        before, self._before = self._before, ()
+        for old, new in pairwise(before):
+            self.add(_difference(self._objects, old, new) or {})
+        return node in self._nodes.get(path, ())
+
+
+def _transitions(interval: Interval, changes: Nodes, unseen: Nodes, stood: _Stood) -> list[Transition]:
+    """Whose the changes up to a checkpoint are; those of nobody that is known come first."""
+    shares: dict[Verdict, Nodes] = {}
     for path, pair in changes.items():
-        shares.setdefault(owners.get(path, ""), {})[path] = pair
-    others = shares.pop("", {})
-    found += [_one(checkpoint, "outside", checkpoint.session, others)] if others else []
-    return found + [_one(checkpoint, "step", session, own) for session, own in shares.items()]
-
-
-def _owners(checkpoint: Checkpoint, calls: Sequence[Checkpoint]) -> dict[bytes, str]:
-    """Path → the one session whose calls name it; of several the one whose call ends here, else none."""
-    named: dict[bytes, set[str]] = {}
-    for call in calls:
-        for path in call.named:
-            named.setdefault(os.fsencode(path), set()).add(call.session)
-    own = checkpoint.session if _ends_call(checkpoint) else ""
-    mine = {os.fsencode(path) for path in checkpoint.named} if own else set[bytes]()
-    single = {path: next(iter(sessions)) for path, sessions in named.items() if len(sessions) == 1}
-    return single | dict.fromkeys(mine, own)
-
-
-def _one(checkpoint: Checkpoint, author: Author, session: str, changes: Nodes) -> Transition:
-    return Transition(checkpoint.id, checkpoint.time, author, session, changes, frozenset())
+        verdict = (
+            interval.unseen() if path in unseen else interval.verdict(path, pair[1], partial(stood.at, path, pair[1]))
+        )
+        shares.setdefault(verdict, {})[path] = pair
+    checkpoint = interval.checkpoint
+    ordered = sorted(shares.items(), key=lambda share: share[0].author == "step")
+    return [
+        Transition(checkpoint.id, checkpoint.time, author, session, own, who=who)
+        for (author, session, who), own in ordered
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
-from .. import agents, live, operations
+from .. import agents, calls, live, operations
 from ..checkpoints import capture, imports
 from ..checkpoints.capture import Wanted
 from ..checkpoints.points import Checkpoint
@@ -112,6 +112,7 @@ def change_files(
                     entry=record.entry,
                     text=f"before {'the' if record.kind in ('undo', 'redo') else 'it'} {record.summary}",
                     operation=record.id,
+                    quiet=calls.quiet(calls.load(place.open_calls_file)),
                 ),
                 seen=look.walk if look is not None and look.moment == workspace.moment() else None,
             ),

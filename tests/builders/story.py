@@ -33,6 +33,10 @@ class Story:
     def drift(self, changes: Mapping[bytes, Thing | None], session: str = MINE) -> int:
         return self._record("outside", session, changes)
 
+    def edits(self, changes: Mapping[bytes, Thing | None], session: str = MINE) -> int:
+        """A person's edit, seen while no agent was at work."""
+        return self._record("person", session, changes)
+
     def begins(self, session: str = MINE) -> None:
         """The first checkpoint of a session, of what stands there already."""
         self.transitions.append(Transition(f"p{len(self.transitions)}", len(self.transitions), "base", session, {}))

@@ -65,10 +65,11 @@ def test_the_tree_fits_the_terminal(shop: Path, width: int, monkeypatch: pytest.
 
 def test_log_of_a_path_says_who_changed_it(shop: Path) -> None:
     found = forkpoint("log", "--path", "templates", "--json").json
-    told = [(item["path"].partition("/")[2], item["who"]) for item in found]
-    assert ("receipt.html", "Bash rm templates/receipt.html") in told
-    assert ("payment.html", "Write templates/payment.html") in told
-    assert ("base.html", "not by a step of this session") in told, "the rewind put it back without a hook"
+    told = [(item["path"].partition("/")[2], item["who"]["kind"], item["who"]["words"]) for item in found]
+    assert ("receipt.html", "shell", "the shell in Bash rm templates/receipt.html") in told
+    assert ("payment.html", "tool", "Write templates/payment.html") in told
+    rewound = "unsure: what had stood there came back: a rewind of the agent's own, or a person"
+    assert ("base.html", "unsure", rewound) in told, "the rewind put it back without a hook"
 
 
 def test_sessions_are_counted(shop: Path) -> None:

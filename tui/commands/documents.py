@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...store import naming
 from ...store.model import (
     Branch,
     Covered,
@@ -22,6 +23,7 @@ from ...store.model import (
     RestoreResult,
     SessionInfo,
     SessionTree,
+    Who,
 )
 from ..values import iso, path_keys
 
@@ -66,6 +68,32 @@ def tree_document(tree: SessionTree) -> Document:
 def gone_document(point: Point) -> Document:
     """A checkpoint whose files were deleted."""
     return {**point_document(point), "gone": iso(point.gone), "gone_by": point.gone_by}
+
+
+def who_document(who: Who) -> Document:
+    """Who changed a path."""
+    return {
+        "kind": who.kind,
+        "agent": who.agent,
+        "session": who.session,
+        "subagent": who.subagent,
+        "call": who.call,
+        "tool": who.tool,
+        "shell": who.shell,
+        "text": who.text,
+        "operation": who.operation,
+        "maybe": list(who.maybe),
+        "words": naming.who(who),
+    }
+
+
+def authored_document(diff: Diff, authors: Mapping[bytes, list[Who]]) -> Document:
+    """What changed, each file with who changed it last, and who else did."""
+    document = diff_document(diff)
+    for file, told in zip(diff.files, document["files"], strict=True):
+        those = authors.get(file.path) or authors.get(file.old_path or b"") or [Who("unsure")]
+        told |= {"who": who_document(those[0]), "also": [who_document(who) for who in those[1:]]}
+    return document
 
 
 def entry_document(entry: Entry) -> Document:

@@ -6,13 +6,14 @@ import time
 
 import click
 
-from ...store.model import Entry, FileDiff, Point, SessionTree
+from ...store import naming
+from ...store.model import SessionTree, Touch
 from ...store.text import path_text
 from .. import words
 from ..output import Cell, Row, shortened
-from ..values import path_keys
+from ..values import iso, path_keys
 from .call import Call, command
-from .documents import point_document, tree_document
+from .documents import Document, point_document, tree_document, who_document
 from .tree_text import heading, sign, tree_rows
 
 
@@ -43,59 +44,41 @@ def show_tree(call: Call, tree: SessionTree, *, every_entry: bool = False) -> No
 
 
 def _log_path(call: Call, tree: SessionTree, path: bytes) -> int:
-    entries = {entry.id: entry for entry in tree.entries}
-    found = [(point, file) for point in tree.points for file in _touching(call, point, path)]
-    found.sort(key=lambda pair: pair[0].time)
+    found = call.store().touches(path, tree)
     if call.json:
-        call.output.document([_touch_document(point, file, entries) for point, file in found])
+        call.output.document([_touch_document(touch) for touch in found])
         return 0
     call.say_root()
     if not found:
-        call.output.say(f"No checkpoint of this session changed {path_text(path) or 'anything'}.")
+        call.output.say(f"Nothing that is recorded here changed {path_text(path) or 'anything'}.")
         return 0
-    short, now = shortened(point.id for point in tree.points), time.time_ns()
-    call.output.table(_touch_row(point, file, entries, short, now) for point, file in found)
+    known = [*tree.points, *(touch.point for touch in found if touch.point)]
+    short, now = shortened(point.id for point in known), time.time_ns()
+    call.output.table(_touch_row(touch, short, now) for touch in found)
     return 0
 
 
-def _touching(call: Call, point: Point, path: bytes) -> list[FileDiff]:
-    files = call.store().changes(point.id).files
-    return [file for file in files if any(_is_in(name, path) for name in (file.path, file.old_path) if name)]
-
-
-def _is_in(name: bytes, path: bytes) -> bool:
-    return not path or name == path or name.startswith(path + b"/")
-
-
-def who(point: Point, entries: dict[str, Entry]) -> str:
-    """Who changed what a checkpoint saw changed: the step after which it stands, else somebody else."""
-    entry = entries.get(point.entry or "")
-    if point.side == "after" and point.reason == "tool" and entry is not None:
-        return words.one_line(entry.text)
-    if point.reason == "guard":
-        return "not recorded before"
-    return "not by a step of this session"
-
-
-def _touch_row(point: Point, file: FileDiff, entries: dict[str, Entry], short: dict[str, str], now: int) -> Row:
+def _touch_row(touch: Touch, short: dict[str, str], now: int) -> Row:
+    point = touch.point
     return Row(
         (
-            Cell(words.moment(point.time, now), "dim", right=True),
-            Cell(short[point.id], "cyan"),
-            Cell(file.status),
-            Cell(words.signed(file.added, file.removed), "dim", right=True),
-            Cell(path_text(file.path)),
+            Cell(words.moment(touch.time, now), "dim", right=True),
+            Cell(short[point.id] if point else "", "cyan"),
+            Cell(touch.status),
+            Cell(words.signed(touch.added, touch.removed), "dim", right=True),
+            Cell(path_text(touch.path)),
         ),
-        (Cell(f"{sign(point)} {who(point, entries)}"),),
+        (Cell(f"{sign(point) if point else ' '} {words.one_line(naming.who(touch.who))}"),),
     )
 
 
-def _touch_document(point: Point, file: FileDiff, entries: dict[str, Entry]) -> dict[str, object]:
+def _touch_document(touch: Touch) -> Document:
     return {
-        "checkpoint": point_document(point),
-        **path_keys(file.path),
-        "status": file.status,
-        "added": file.added,
-        "removed": file.removed,
-        "who": who(point, entries),
+        "checkpoint": point_document(touch.point) if touch.point else None,
+        "time": iso(touch.time),
+        **path_keys(touch.path),
+        "status": touch.status,
+        "added": touch.added,
+        "removed": touch.removed,
+        "who": who_document(touch.who),
     }

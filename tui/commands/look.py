@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import click
 
+from ...store import naming
 from ...store.errors import UsageError
-from ...store.model import Branch, Entry, FileDiff, Point, SessionInfo, SessionTree
+from ...store.model import Branch, Entry, FileDiff, Point, SessionInfo, SessionTree, Who
 from ...store.naming import gone, title
 from ...store.text import clean, path_text
 from .. import words
 from ..output import Cell, Row, Style, shortened
 from .call import Call, command
 from .documents import (
+    authored_document,
     branch_document,
     covered_document,
-    diff_document,
     entry_document,
     gone_document,
     point_document,
@@ -119,17 +121,18 @@ def show(call: Call, id: str) -> int:  # noqa: A002
 
 def _show_point(call: Call, point: Point, entry: Entry | None, tree: SessionTree) -> None:
     changes = call.store().changes(point.id)
+    authors = call.store().authors(changes.left, point.id, tree) if changes.files else {}
     if call.json:
         document = {"checkpoint": point_document(point), "entry": entry_document(entry) if entry else None}
         covered = covered_document(call.store().covered(point.id))
-        call.output.document({**document, "changes": diff_document(changes), "covered": covered})
+        call.output.document({**document, "changes": authored_document(changes, authors), "covered": covered})
         return
     call.say_root()
     covered = words.covered_facts(call.store().covered(point.id), 5)
     facts = [*_point_facts(point, entry), *covered, ("changed since", _earlier(changes.left, tree))]
     call.output.table(Row((Cell(name, "dim"),), (Cell(value),), wraps=True) for name, value in facts if value)
     call.output.say("")
-    call.output.table(change_row(file) for file in changes.files)
+    call.output.table(change_row(file, authors) for file in changes.files)
     if not changes.files:
         call.output.say("No file changed." if changes.left else "It is the first one: nothing to compare it with.")
 
@@ -169,13 +172,15 @@ def _earlier(name: str, tree: SessionTree) -> str:
     return f"{name} {words.one_line(title(point, entry))}"
 
 
-def change_row(file: FileDiff) -> Row:
-    """A changed file in one line: how, what, how much."""
+def change_row(file: FileDiff, authors: Mapping[bytes, list[Who]] | None = None) -> Row:
+    """A changed file in one line: how, what, how much, and who changed it where that was asked."""
     letter, style = STATUS_SIGNS[file.status]
     name = path_text(file.path)
     if file.old_path is not None:
         name = f"{path_text(file.old_path)} → {name}"
-    notes = ", ".join(words.one_line(note) for note in [*file.notes, file.problem] if note)
+    those = (authors or {}).get(file.path, [])
+    told = [*file.notes, file.problem, *([f"by {naming.who(those[0])}"] if those else [])]
+    notes = ", ".join(words.one_line(note) for note in told if note)
     return Row(
         (Cell(letter, style), Cell(words.signed(file.added, file.removed), right=True)),
         (Cell(name),),

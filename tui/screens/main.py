@@ -204,7 +204,9 @@ class MainScreen(Welcome):
                 if tab == "conversation":
                     paragraphs = detail.headed(row, paragraphs) + detail.conversation(store, outline, row, signs)
                 elif tab == "files":
-                    paragraphs += detail.files_changed(diff, signs)
+                    ends = outline.ends(row)
+                    authors = store.authors(ends[0].id, ends[1].id, outline.tree) if ends else None
+                    paragraphs += detail.files_changed(diff, signs, authors)
                 else:
                     paragraphs += detail.facts(store, outline, row, now)
                 return changed, paragraphs

@@ -33,7 +33,7 @@ def test_what_the_session_never_changed_is_kept() -> None:
     decisions = story.go_to(0)
     assert verdicts(decisions) == {b"a": "restore", b"b": "keep", b"c": "keep", b"d": "keep"}
     assert [decisions[path].why for path in (b"b", b"c", b"d")] == [
-        "changed only by others",
+        "unsure who changed it",
         "changed only by others",
         "unsure who changed it",
     ]
@@ -43,14 +43,23 @@ def test_a_persons_edit_between_two_hooks_is_a_conflict() -> None:
     story = Story({b"a": A})
     story.step({b"a": B})
     when = story.drift({b"a": P})
-    assert story.go_to(0) == {b"a": Decision("conflict", "changed since by somebody else", when, B.node)}
+    assert story.go_to(0) == {b"a": Decision("conflict", "changed since, unsure by whom", when, B.node)}
 
 
 def test_a_persons_edit_after_the_last_checkpoint_is_a_conflict_of_unknown_time() -> None:
     story = Story({b"a": A})
     story.step({b"a": B})
     story.edit({b"a": P})
-    assert story.go_to(0) == {b"a": Decision("conflict", "changed since by somebody else", None, B.node)}
+    assert story.go_to(0) == {b"a": Decision("conflict", "changed since, unsure by whom", None, B.node)}
+
+
+def test_what_a_person_changed_for_sure_is_told_as_theirs() -> None:
+    story = Story({b"a": A, b"b": A})
+    story.step({b"a": B})
+    when = story.edits({b"a": P, b"b": P})
+    decisions = story.go_to(0)
+    assert decisions[b"a"] == Decision("conflict", "changed since by a person", when, B.node)
+    assert decisions[b"b"] == Decision("keep", "changed only by others")
 
 
 def test_an_edit_stays_a_conflict_after_a_step_elsewhere() -> None:
@@ -120,7 +129,7 @@ def test_a_file_that_a_person_deleted_is_a_conflict() -> None:
     story = Story({b"a": A})
     story.step({b"a": B})
     story.edit({b"a": None})
-    assert story.go_to(0) == {b"a": Decision("conflict", "deleted since by somebody else", None, B.node)}
+    assert story.go_to(0) == {b"a": Decision("conflict", "deleted since, unsure by whom", None, B.node)}
 
 
 def test_what_our_own_restore_put_there_is_no_conflict() -> None:
@@ -257,7 +266,7 @@ def test_a_chosen_folder_still_keeps_what_only_others_changed() -> None:
 
 def test_a_file_chosen_by_its_name_that_only_others_changed_is_a_conflict() -> None:
     decision = everything_differs().go_to(0, paths=[b"src/b"])[b"src/b"]
-    assert (decision.verdict, decision.why, decision.base) == ("conflict", "changed only by others", A.node)
+    assert (decision.verdict, decision.why, decision.base) == ("conflict", "unsure who changed it", A.node)
 
 
 def test_a_file_chosen_by_its_name_that_is_gone_comes_back() -> None:
