@@ -1,4 +1,4 @@
-"""Whether Pi loads an extension: settings may switch one off, and a project's own waits for the project to be trusted."""
+"""Whether Pi loads an extension: settings may switch one off, and a project's own waits until it is trusted."""
 
 from __future__ import annotations
 
