@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from . import agents, operations, roots, sides
+from . import agents, calls, operations, roots, sides
 from .agents.base import PartialState, Source
 from .agents.forms.following import Followed
 from .catalog import catalog
@@ -136,6 +136,9 @@ class Workspace:
     def session(self, name: str) -> SessionInfo:
         """A session by an unambiguous beginning of one of its ids, or of "agent:id". Raises UnknownId, AmbiguousId."""
         infos = self.sessions()
+        called = next((info for info in infos if name in info.keys), None)
+        if called is not None:
+            return called
         agent, sign, behind = name.partition(":")
         if sign and agent in agents.names():
             infos, name = [info for info in infos if info.agent == agent], behind
@@ -158,8 +161,16 @@ class Workspace:
         return next(iter(read if len(found) > 1 and read else found), None)
 
     def live(self) -> tuple[Live, ...]:
-        """Agents at work here now."""
-        return tuple(item for name in agents.names() for item in agents.get(name).live(self.root))
+        """Agents at work here now, by what their processes and their hooks tell."""
+        found = [item for name in agents.names() for item in agents.get(name).live(self.root)]
+        place = self.place
+        for told in calls.live(calls.load(place.open_calls_file)) if place is not None else ():
+            same = [n for n, item in enumerate(found) if item.agent == told.agent and _is_one(item, told)]
+            if same and not found[same[0]].session:
+                found[same[0]] = replace(found[same[0]], session=told.session)
+            elif not same and told.pid:
+                found.append(replace(told, doing="", doing_since=0))
+        return tuple(found)
 
     def conversation(self, info: SessionInfo) -> Read:
         """A session's conversation, read again only when its files changed."""
@@ -405,6 +416,11 @@ def entry_of(built: SessionTree, entry: str | None) -> Entry | None:
 def point_of(built: SessionTree, point: str | None) -> Point | None:
     """A point of a tree by its id."""
     return next((item for item in built.points if item.id == point), None) if point else None
+
+
+def _is_one(item: Live, told: Live) -> bool:
+    """Whether a process and a hook speak of the same agent at work."""
+    return item.session == told.session or (item.pid != 0 and item.pid == told.pid)
 
 
 def _is_folder(old: object, new: object) -> bool:

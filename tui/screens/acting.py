@@ -183,7 +183,7 @@ class Acting(Page):
     async def action_checkpoint(self) -> None:
         """Saves the files as they are, in the conversation that is shown."""
         outline = self.timeline.outline
-        session = outline.tree.info.id if outline and outline.tree.entries else ""
+        session = outline.tree.info.key if outline and outline.tree.entries else ""
         self.notice.say("Saving a checkpoint …")
 
         def progress(done: int, total: int) -> None:
@@ -290,14 +290,14 @@ class Acting(Page):
     def action_sessions(self) -> None:
         from .sessions import SessionsScreen
 
-        current = self.timeline.outline.tree.info.id if self.timeline.outline else ""
+        current = self.timeline.outline.tree.info.key if self.timeline.outline else ""
         self.open(SessionsScreen(current), self._chosen)
 
     def _chosen(self, place: object) -> None:
         """A list answers with a session and a name in it."""
         if isinstance(place, tuple):
             session, name = place
-            if session is None or (self.timeline.outline and self.timeline.outline.tree.info.id == session):
+            if session is None or (self.timeline.outline and self.timeline.outline.tree.info.key == session):
                 if name and not self.go_to_name(name):
                     self.notice.say("That row is not in this session's tree.")
             else:

@@ -53,10 +53,10 @@ class SessionsScreen(ListScreen):
         cells = ("", "Everything, by time", "", "", "", "", "")
         items = [Item(EVERYTHING, cells, ("", "strong"), counts=False)] if found else []
         for info in found:
-            mark = signs.here if info.id == self.current else signs.checkpoint if info.live else ""
+            mark = signs.here if info.key == self.current else signs.checkpoint if info.live else ""
             items.append(
                 Item(
-                    info.id,
+                    info.key,
                     (
                         mark,
                         one_line(info.title) or "Untitled",
@@ -107,7 +107,7 @@ class EverythingScreen(ListScreen):
         def read(store: Store) -> list[tuple[int, Item]]:
             found: dict[str, tuple[int, Item]] = {}
             for info in store.sessions():
-                outline = Outline(store.tree(info.id))
+                outline = Outline(store.tree(info.key))
                 for row in outline.rows:
                     is_save = row.entry is not None and row.entry.flavour == "save"
                     if row.kind not in ("prompt", "point", "operation") and not is_save:
@@ -117,7 +117,11 @@ class EverythingScreen(ListScreen):
                     lines = signed(*row.lines) if row.lines else ""
                     cells = (clock(row.time, row.time), sign, one_line(row.text), lines, one_line(info.title))
                     inks = ("", "", "strong" if row.kind == "prompt" else "text")
-                    found[name] = (row.time, Item(f"{info.id} {name}", cells, inks))
+                    # Operations and saves are the folder's, whichever session shows them; entries are their agent's.
+                    found[f"{info.agent if row.entry else ''} {name}"] = (
+                        row.time,
+                        Item(f"{info.key} {name}", cells, inks),
+                    )
             return sorted(found.values(), key=lambda pair: -pair[0])
 
         try:

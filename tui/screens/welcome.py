@@ -85,7 +85,7 @@ def count_history(store: Store) -> Found:
     prompts = 0
     files: set[bytes] = set()
     for info in sessions[:MOST_READ]:
-        tree = store.tree(info.id)
+        tree = store.tree(info.key)
         prompts += sum(1 for entry in tree.entries if entry.kind == "prompt" and not entry.under)
         partial = [point for point in tree.points if not point.complete]
         if partial:

@@ -56,7 +56,7 @@ class Timeline(Lines):
         """Shows another state of the tree; the cursor stays on its row, and the row on its line of the screen."""
         before, first = self.row, self.outline is None
         offset = self.cursor - self.scroll_offset.y
-        changed = self.outline is not None and self.outline.tree.info.id != outline.tree.info.id
+        changed = self.outline is not None and self.outline.tree.info.key != outline.tree.info.key
         self.outline = outline
         if first or changed:
             self.opened = self._opened_at_first(outline)
