@@ -10,8 +10,11 @@ import os
 import re
 from typing import NamedTuple
 
+from ...text import path_text
+
 _ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-_ROLLOUT = re.compile(rf"rollout-(\d{{4}}-\d\d-\d\dT\d\d-\d\d-\d\d)-({_ID})(?:_({_ID}))?\.jsonl")
+_ROLLOUT = re.compile(rf"rollout-(\d{{4}}-\d\d-\d\dT\d\d-\d\d-\d\d)-({_ID})(?:_({_ID}))?")
+ENDING = ".jsonl"
 
 
 class Rollout(NamedTuple):
@@ -29,7 +32,10 @@ class Rollout(NamedTuple):
         return self.segment or self.thread
 
 
-def rollout(file: str) -> Rollout | None:
-    """The parts of a session file's name; None for any other file."""
-    found = _ROLLOUT.fullmatch(os.path.basename(file))
-    return Rollout(found[1], found[2].lower(), (found[3] or "").lower()) if found else None
+def rollout(file: str) -> Rollout:
+    """The parts of a session file's name; of one that Codex did not give, the name itself stands for the thread."""
+    stem = os.path.basename(file).removesuffix(ENDING)
+    found = _ROLLOUT.match(stem)
+    if found is None:
+        return Rollout("", path_text(stem), "")
+    return Rollout(found[1], found[2].lower(), (found[3] or "").lower())

@@ -167,7 +167,7 @@ def new_id() -> str:
 
 def read_history(file: str, sources: Sequence[Source]) -> History:
     """The records of a file, before them those of the file that it goes on from up to the cut, and so on."""
-    by_id = {name.id: source for source in sources if (name := rollout(source.file))}
+    by_id = {rollout(source.file).id: source for source in sources}
     history = History()
     chain: list[tuple[Source, int | None]] = []
     source = next((item for item in sources if item.name == file), on_disk(file))
@@ -491,8 +491,7 @@ def _file(session: str) -> str:
 
 
 def _thread(file: str) -> str:
-    name = rollout(file)
-    return name.thread if name else ""
+    return rollout(file).thread
 
 
 def _before(source: str, otherwise: int) -> int:

@@ -18,16 +18,16 @@ import msgspec
 from ...model import SessionInfo
 from ...text import clean, first_line
 from ..base import Source
-from ..forms.jsonl import Unreadable, from_raw, lines, nanoseconds
-from ..forms.regular import on_disk, open_regular
+from ..forms.belonging import Belonging
+from ..forms.jsonl import LONGEST, Unreadable, from_raw, lines, nanoseconds
+from ..forms.regular import on_disk, open_regular, why
 from .faces import face
-from .filenames import rollout
+from .filenames import ENDING, rollout
 from .home import config_home
 from .records import META, Base, body_of, kind_of, records
 
 AGENT = "codex"
 WINDOW = 64 << 10
-_LARGEST_FIRST_RECORD = 64 << 20
 _CWD = re.compile(rb"(?:<cwd>|Current working directory: )([^<\n\\\"]+)")
 _STAMP = b'"timestamp":"'
 
@@ -65,8 +65,11 @@ class Head:
     first: str = ""
     """Id of its first item: what copies of a history have in common."""
     prompt: str = ""
+    problem: str = ""
     whole: bool = False
-    """Nothing more can be learned from the beginning."""
+    """Nothing more can be learned from the beginning …"""
+    stamp_of_file: tuple[int, int] = (0, 0)
+    """… or else only when the file has changed since."""
 
     @property
     def name(self) -> str:
@@ -84,15 +87,12 @@ _heads = _Heads()
 
 
 def heads() -> list[Head]:
-    """The beginnings of all session files, the oldest file first; one that tells nothing is left out."""
+    """The beginnings of all session files, the oldest file first."""
     found: list[Head] = []
     for file, inode in _files():
         head = _heads.known.get(file)
-        if head is None or head.inode != inode or not head.whole:
-            head = _look(file, inode)
-            if head is None:
-                continue
-            _heads.known[file] = head
+        if head is None or head.inode != inode or (not head.whole and head.stamp_of_file != _stamp_of(file)):
+            head = _heads.known[file] = _look(file, inode)
         found.append(head)
     # After a crash a file can stand in both folders: the first one counts.
     unique = {head.name: head for head in reversed(found)}
@@ -107,16 +107,13 @@ def day_of(moment: datetime | None = None) -> str:
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
     """Sessions that were started in the root or under it, not under a nested root; the newest first."""
-    real = os.path.realpath(root)
-    inner = [folder for folder in map(os.path.realpath, nested) if is_under(folder, real)]
+    here = Belonging(root, nested)
     known = heads()
     threads = {head.thread for head in known}
-    mine = [
-        head for head in known if _belongs(head.cwd, real, inner) and (not head.parent or head.parent not in threads)
-    ]
+    mine = [head for head in known if _belongs(head, here) and (not head.parent or head.parent not in threads)]
     names = _names_given()
     files = {head.id for head in known}
-    infos = [info for family in _families(mine) if (info := _info(family, names, files)) is not None]
+    infos = [_info(family, here, names, files) for family in _families(mine)]
     return sorted(infos, key=lambda info: (-info.updated, info.id))
 
 
@@ -143,21 +140,27 @@ def sources_of(info: SessionInfo) -> list[Source]:
     return [on_disk(file) for file in dict.fromkeys((*sorted(before), *wanted, *inside))]
 
 
-def is_under(path: str, root: str) -> bool:
-    """Whether a path is a folder or lies under it; both are taken as they are written."""
-    return bool(path) and (path == root or path.startswith(root.rstrip(os.sep) + os.sep))
-
-
 def cwd_of(thread: str) -> str:
     """The folder that a thread was started in; "" when none of its files is there."""
     return next((head.cwd for head in heads() if head.thread == thread), "")
 
 
-def _belongs(cwd: str, root: str, nested: list[str]) -> bool:
-    if not cwd:
-        return False
-    real = os.path.realpath(cwd)
-    return is_under(real, root) and not any(is_under(real, folder) for folder in nested)
+def _belongs(head: Head, here: Belonging) -> bool:
+    """Whether a session is one of the root.
+
+    A file that tells no folder could be of any root, and is listed in each. One that tells a folder that is not there,
+    since it was moved or is another machine's, belongs to the root of the same name.
+    """
+    return not head.cwd or here.has(head.cwd) or (_is_away(head.cwd) and _name(head.cwd) == _name(here.root))
+
+
+def _is_away(cwd: str) -> bool:
+    return not os.path.isabs(cwd) or not os.path.exists(cwd)
+
+
+def _name(folder: str) -> str:
+    """The last part of a path of any system."""
+    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _files() -> Iterator[tuple[str, int]]:
@@ -165,7 +168,7 @@ def _files() -> Iterator[tuple[str, int]]:
     days, away = folders()
     for folder in (*_days(days), away):
         for item in _scan(folder):
-            if item.name.endswith(".jsonl") and rollout(item.name) is not None:
+            if item.name.endswith(ENDING):
                 try:
                     yield item.path, item.inode()
                 except OSError:
@@ -194,24 +197,33 @@ def _scan(folder: str) -> Iterator[os.DirEntry[str]]:
 # ---- the beginning of a file
 
 
-def _look(file: str, inode: int) -> Head | None:
-    """What the first 64 KiB tell; more is read only when the first record alone is larger. None for an empty file."""
+def _look(file: str, inode: int) -> Head:
+    """What the first 64 KiB tell; more is read only when the first record alone is larger."""
     name = rollout(file)
-    if name is None:
-        return None
-    head = Head(file, name.id, name.thread, name.stamp, inode)
+    head = Head(file, name.id, name.thread, name.stamp, inode, stamp_of_file=_stamp_of(file))
     try:
         with open_regular(file) as opened:
             data = opened.read(WINDOW)
-            while b"\n" not in data and (more := opened.read(len(data))) and len(data) < _LARGEST_FIRST_RECORD:
+            while b"\n" not in data and len(data) < LONGEST and (more := opened.read(len(data))):
                 data += more
-    except OSError:
-        return None
-    if not data.strip(b"\0 \t\r\n"):
-        return None
-    _read_head(head, data)
-    head.whole = bool(head.cwd and head.prompt) or len(data) >= WINDOW
+    except OSError as error:
+        head.problem = why(error)
+        return head
+    if data:
+        _read_head(head, data)
+        head.whole = bool(head.cwd and head.prompt) or len(data) >= WINDOW
+    if not head.cwd:
+        head.problem = "nothing in its file tells its folder" if data.strip(b"\0 \t\r\n") else "its file is empty"
     return head
+
+
+def _stamp_of(file: str) -> tuple[int, int]:
+    """Size and time of a file; zeros when there is none."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return (0, 0)
+    return (found.st_size, found.st_mtime_ns)
 
 
 def _read_head(head: Head, data: bytes) -> None:
@@ -226,7 +238,8 @@ def _read_head(head: Head, data: bytes) -> None:
             if not own:
                 _read_meta(head, body.cwd, body.parent, body.forked_from, body.base, from_raw(body.source))
             own = True
-        head.cwd = head.cwd or body.cwd or ""
+        if not head.cwd and body.cwd is not None and "\0" not in body.cwd:
+            head.cwd = body.cwd
         shown = face(kind, body, "")
         if shown is None:
             continue
@@ -242,7 +255,7 @@ def _read_head(head: Head, data: bytes) -> None:
 def _read_meta(
     head: Head, cwd: str | None, parent: str | None, forked: str | None, base: Base | None, source: object
 ) -> None:
-    head.cwd = cwd or ""
+    head.cwd = "" if cwd is None or "\0" in cwd else cwd
     head.parent = parent or ""
     head.forked_from = forked or ""
     head.base = (base.thread or "") if base is not None else ""
@@ -279,36 +292,48 @@ def _families(found: list[Head]) -> list[list[Head]]:
     return list(families.values())
 
 
-def _info(family: list[Head], names: dict[str, str], files: set[str]) -> SessionInfo | None:
-    """A family as a list shows it; None when its files were taken away meanwhile."""
-    seen = [(head, *tail) for head in family if (tail := _tail(head.file)) is not None]
-    if not seen:
-        return None
-    oldest = seen[0][0]
-    title = names.get(oldest.thread) or next((head.prompt for head, *_ in seen if head.prompt), "")
-    lost = [head for head, *_ in seen if head.base and head.base not in files]
+def _info(family: list[Head], here: Belonging, names: dict[str, str], files: set[str]) -> SessionInfo:
+    """A family as a list shows it."""
+    oldest = family[0]
+    tails = [_tail(head) for head in family]
+    title = names.get(oldest.thread) or next((head.prompt for head in family if head.prompt), "")
     return SessionInfo(
         id=oldest.thread,
         agent=AGENT,
         title=title or oldest.thread[:8],
-        updated=max(updated for _, _, updated in seen),
-        bytes=sum(size for _, size, _ in seen),
-        files=tuple(head.file for head, *_ in seen),
-        ids=tuple(head.thread for head, *_ in seen),
-        cwd=oldest.cwd,
-        problem=f"the file that it goes on from is gone ({lost[0].base})" if lost else "",
+        updated=max(updated for _, updated in tails),
+        bytes=sum(size for size, _ in tails),
+        files=tuple(head.file for head in family),
+        ids=tuple(head.thread for head in family),
+        cwd=oldest.cwd or here.root,
+        problem=next((problem for head in family if (problem := _problem(head, here, files))), ""),
     )
 
 
-def _tail(file: str) -> tuple[int, int] | None:
-    """Size and newest time of a file, from its last 64 KiB; None when it is gone."""
+def _problem(head: Head, here: Belonging, files: set[str]) -> str:
+    if head.problem:
+        return head.problem
+    if head.base and head.base not in files:
+        return f"the file that it goes on from is gone ({clean(head.base)})"
+    if not here.has(head.cwd):
+        return f"it was started in {clean(head.cwd)}, which is not there"
+    return ""
+
+
+def _tail(head: Head) -> tuple[int, int]:
+    """Size and newest time of a file, from its last 64 KiB; zeros when it cannot be read.
+
+    What tells no folder has no time, so that it is never taken for the newest session.
+    """
     try:
-        with open_regular(file) as opened:
+        with open_regular(head.file) as opened:
             status = os.fstat(opened.fileno())
             opened.seek(max(0, status.st_size - WINDOW))
             tail = opened.read()
     except OSError:
-        return None
+        return 0, 0
+    if not head.cwd:
+        return status.st_size, 0
     at = tail.rfind(_STAMP)
     newest = 0
     while at >= 0 and not newest:

@@ -102,11 +102,11 @@ class _Reading:
         self.titles: dict[str, str] = {}
 
     def read(self, sources: Sequence[Source]) -> Conversation:
-        links = [(s, link) for s in sources if rollout(s.file) is not None and (link := self._link(s)) is not None]
+        links = [(s, link) for s in sources if (link := self._link(s)) is not None]
         own = set(self.info.files)
         old = [item for item in links if item[0].former]
         links = [item for item in links if not item[0].former]
-        threads = {name.thread for source, _ in links if (name := rollout(source.file))}
+        threads = {rollout(source.file).thread for source, _ in links}
         sides = [source.file not in own and bool(link.parent) and link.parent in threads for source, link in links]
         main = [item for item, side in zip(links, sides, strict=True) if not side]
         for source, link in self._in_order(main):
@@ -131,11 +131,11 @@ class _Reading:
 
     def _in_order(self, links: list[tuple[Source, _Link]]) -> list[tuple[Source, _Link]]:
         """A file stands behind the one that it goes on from; otherwise the oldest first."""
-        waiting = {name.id: item for item in links if (name := rollout(item[0].file))}
+        waiting = {rollout(item[0].file).id: item for item in links}
         waiting = dict(sorted(waiting.items(), key=lambda item: _age(item[1][0])))
         order: list[tuple[Source, _Link]] = []
         while waiting:
-            threads = {name.thread for item in waiting.values() if (name := rollout(item[0].file))}
+            threads = {rollout(item[0].file).thread for item in waiting.values()}
             ready = [
                 name
                 for name, (source, link) in waiting.items()
@@ -152,7 +152,6 @@ class _Reading:
 
     def _read_file(self, source: Source, link: _Link, *, side: bool) -> None:
         name = rollout(source.file)
-        assert name is not None
         file = _File(source, name.id, name.thread, name.stamp, side=name.thread if side else "", cwd=link.cwd)
         file.own_from = link.own_from if side else 0
         file.former = bool(source.former)
@@ -430,10 +429,9 @@ def _spawned_by(source: object) -> str:
 
 
 def _thread(source: Source) -> str:
-    name = rollout(source.file)
-    return name.thread if name else ""
+    return rollout(source.file).thread
 
 
 def _age(source: Source) -> tuple[str, str]:
     name = rollout(source.file)
-    return (name.stamp, name.id) if name else ("", source.name)
+    return (name.stamp, name.id)

@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterator
 
 from ...model import Live
+from ..forms.belonging import is_under
 from .home import config_home
-from .places import AGENT, cwd_of, is_under
+from .places import AGENT, cwd_of
 
 LOCKS = "/proc/locks"
 
