@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from forkpoint.store import agents
 from forkpoint.store.agents.base import Agent
 from forkpoint.store.errors import UsageError
+from forkpoint.store.hook import HookEvent, Step
 
 
 def test_every_agent_has_all_the_functions() -> None:
@@ -43,3 +45,43 @@ print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not {"msgspec", "pygit2", "tinydb", "unidiff"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("name", agents.names())
+def test_a_message_gets_through_exactly_where_the_recorder_has_one(name: str) -> None:
+    settings, events = agents.part(name, "settings"), agents.part(name, "events")
+    hooks = getattr(settings, "HOOKS", None)
+    if hooks is None:
+        pytest.skip("its extension passes on whatever is for the person")
+    assert {event.name for event in hooks.events if event.tells} == {
+        event.name for event in hooks.events if events.step(HookEvent(name, name=event.name)).tells
+    }
+    assert [event for event in hooks.events if events.step(HookEvent(name, name=event.name)) == Step()] == []
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+@pytest.mark.parametrize("name", agents.names())
+def test_what_is_installed_comes_out_again_with_all_that_was_made_for_it(
+    name: str, everywhere: bool, machine: Path, tmp_path: Path
+) -> None:
+    settings = agents.part(name, "settings")
+    project = tmp_path / "project"
+    project.mkdir()
+    before = {folder: sorted(folder.rglob("*")) for folder in (machine, project)}
+    options = {"everywhere": everywhere, "root": str(project), "backups": tmp_path / "backups"}
+    program = tmp_path / "bin" / "forkpoint"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert agents.get(name).hooks_problem(str(project)) == "not installed"
+    shown = settings.install(**options, executable=str(program), dry_run=True)
+    assert {folder: sorted(folder.rglob("*")) for folder in before} == before
+    assert shown.lines[0] == "--- /dev/null" and str(program) in "".join(shown.lines)
+    made = settings.install(**options, executable=str(program))
+    assert (made.file, made.after, made.lines) == (shown.file, shown.after, shown.lines)
+    assert os.path.dirname(made.file) in agents.get(name).written(str(project))
+    assert agents.get(name).hooks_problem(str(project)) != "not installed"
+    os.unlink(program)
+    assert "program is gone" in agents.get(name).hooks_problem(str(project))
+    settings.uninstall(**options)
+    assert {folder: sorted(folder.rglob("*")) for folder in before} == before
