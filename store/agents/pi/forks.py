@@ -65,23 +65,23 @@ def plan_fork(
         folder = cwd or conversation.info.cwd
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
         header = {"type": "session", "version": NEWEST, "id": new, "timestamp": stamp, "cwd": folder}
-        data = log.written({**header, "parentSession": source.name}, kept, title) if kept else b""
+        data = log.written({**header, "parentSession": source.file}, kept, title) if kept else b""
         offsets = {log.rows[uid].offset for uid in kept}
     name = f"{stamp.replace(':', '-').replace('.', '-')}_{new}.jsonl"
-    place = session_folder(cwd) if cwd else os.path.dirname(source.name)
+    place = session_folder(cwd) if cwd else os.path.dirname(source.file)
     inside = [item for item in conversation.entries if _is_kept(item, source.name, offsets, kept)]
     return Fork(
         session=new,
         file=os.path.join(place, name) if kept else "",
         data=data,
         digest=hashlib.sha256(data).hexdigest(),
-        source=source.name,
+        source=source.file,
         last=inside[-1].id if inside else "",
         entries=len(inside),
         prompt_text=text,
         note=log.note if kept else "nothing was said before this prompt: going on starts a new session",
         title=title,
-        mtime=_before(source.name, point.time),
+        mtime=_before(source.file, point.time),
     )
 
 
@@ -206,33 +206,30 @@ class _Log:
 
     def ending(self, at: str, *, leave_out: bool) -> str | None:
         """The last record to keep: one that is left out ends before it, a batch of calls is kept whole."""
-        if leave_out:
-            return self.rows[at].parent
-        asking = self._asking(at)
-        if asking is None:
-            return at
+        last = self.rows[at].parent if leave_out else at
+        asking = self._asking(last) if last in self.rows else None
+        if last is None or asking is None:
+            return last
+        on_way = set(self.path(last))
         open_calls = set(self.rows[asking].calls)
-        end = asking
-        seen = {asking}
-        waiting = [child for child in self.rows[asking].children if child not in seen]
-        on_way = set(self.path(at))
+        end, seen, waiting = asking, {asking}, self.rows[asking].children
         while open_calls and waiting:
             # Down the line that was chosen, and on along its first one.
             uid = next((child for child in waiting if child in on_way), waiting[0])
             row = self.rows[uid]
-            if uid in seen or (row.speaks and not row.answers):
+            if uid in seen or row.speaks:
                 break
             seen.add(uid)
             open_calls.discard(row.answers)
             end = uid if row.answers or uid in on_way else end
             waiting = row.children
-        if end != at and len(self.rows[asking].calls) > 1:
+        if end != last and len(self.rows[asking].calls) > 1:
             self.note = "the cut was moved to the end of the calls that ran in parallel"
         return end
 
-    def _asking(self, at: str) -> str | None:
+    def _asking(self, at: str | None) -> str | None:
         """The answer whose calls a record belongs to; None when it belongs to none."""
-        if self.rows[at].calls:
+        if at is None or self.rows[at].calls:
             return at
         answers = self.rows[at].answers
         for uid in reversed(self.path(at)) if answers else ():

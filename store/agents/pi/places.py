@@ -101,15 +101,19 @@ def first_record(data: bytes) -> Line | None:
     return next((line for _, _, line in records(BytesIO(data)) if not isinstance(line, Unreadable)), None)
 
 
-def _version(file: str) -> int:
+def header_of(file: str) -> Line | None:
+    """The header of a session's file; None where there is none, or the file cannot be read."""
     try:
         with open_regular(file) as opened:
             header = first_record(opened.readline(WINDOW))
     except OSError:
-        return NEWEST
-    if header is None or header.type != "session":
-        return NEWEST
-    return header.version if header.version is not None else 1
+        return None
+    return header if header is not None and header.type == "session" else None
+
+
+def _version(file: str) -> int:
+    header = header_of(file)
+    return NEWEST if header is None else header.version if header.version is not None else 1
 
 
 @dataclass(slots=True)
@@ -295,11 +299,8 @@ def _folders_of(root: str) -> Iterator[str]:
 
 
 def _session_files(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as items:
-            return sorted(item.path for item in items if item.name.endswith(".jsonl") and item.is_file())
-    except OSError:
-        return []
+    """Whatever has the name of a session's file: what stands in the place of one is told, not passed over."""
+    return [os.path.join(folder, name) for name in sorted(_names(folder)) if name.endswith(".jsonl")]
 
 
 def _names(folder: str) -> list[str]:

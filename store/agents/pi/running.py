@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...model import Live
 from ..forms.belonging import is_under
-from .places import AGENT, session_folder, sessions
+from .places import AGENT, header_of, session_folder, session_of
 
 PROC = "/proc"
 _TITLES = (b"pi", b"pi-rpc")
@@ -39,17 +39,20 @@ def live(root: str) -> list[Live]:
 
 def _session(process: _Process, taken: set[str]) -> str:
     """The session that a process writes, as far as it can be told."""
-    folder = session_folder(process.cwd)
-    candidates: list[tuple[int, str]] = []
-    for info in sessions(process.cwd):
-        for file, session in zip(info.files, info.ids, strict=True):
-            try:
-                written = os.stat(file).st_mtime_ns
-            except OSError:
-                continue
-            if info.cwd == process.cwd and written >= process.since and os.path.dirname(file) == folder:
-                candidates.append((written, session))
-    return next((session for _, session in sorted(candidates, reverse=True) if session not in taken), "")
+    written: list[tuple[int, str]] = []
+    try:
+        with os.scandir(session_folder(process.cwd)) as files:
+            for file in files:
+                if file.name.endswith(".jsonl") and (changed := file.stat().st_mtime_ns) >= process.since:
+                    written.append((changed, file.path))
+    except OSError:
+        return ""
+    for _, path in sorted(written, reverse=True):
+        header = header_of(path)
+        session = session_of(path) if header is None or header.id is None else header.id
+        if session not in taken and header is not None and os.path.realpath(header.cwd) == process.cwd:
+            return session
+    return ""
 
 
 def _processes() -> Iterator[_Process]:

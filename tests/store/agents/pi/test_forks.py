@@ -143,6 +143,8 @@ def test_a_cut_between_calls_that_ran_side_by_side_moves_to_their_end(session: P
         fork = planned(shop, text)
         assert roles(fork)[-4:-1] == ["toolResult"] * 3
         assert fork.note == "the cut was moved to the end of the calls that ran in parallel"
+    assert planned(shop, "out b", before=True).last == planned(shop, "out c").last
+    assert roles(planned(shop, "bash a", before=True))[-2:] == ["user", "session_info"]
     assert planned(shop, "out c").note == ""
     assert planned(shop, "out c").data.count(b"toolResult") == 3
     session.turn("Two")
