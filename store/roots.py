@@ -8,7 +8,6 @@ import sys
 from . import lightjson as json
 from .durable import sync_folder, sync_tree, write_atomic
 from .errors import Busy, NoWorkspace, Refused, StoreDamaged, StoreUnwritable, UnsafePlace, storing
-from .git import process
 from .home import make_folder, settings
 from .light import Generator, NamedTuple, Path, contextmanager, lru_cache, suppress
 from .locks import held
@@ -58,9 +57,19 @@ class Place(NamedTuple):
         return self.folder / "index"
 
     @property
+    def lock_file(self) -> Path:
+        """The lock of the root, signed by who holds it."""
+        return self.folder / "lock"
+
+    @property
     def journal_file(self) -> Path:
         """The journal of a restore under way."""
         return self.folder / "journal.json"
+
+    @property
+    def operations_file(self) -> Path:
+        """The ref of the operations: replaced by each of them."""
+        return self.git_dir / "refs" / "operations"
 
     @property
     def deleting_file(self) -> Path:
@@ -80,7 +89,7 @@ class Place(NamedTuple):
     @contextmanager
     def locked(self, who: str, wait: float | None = None) -> Generator[None]:
         """Holds the root: no save and no restore of it runs meanwhile. Raises Busy after `wait` seconds."""
-        with held(self.folder / "lock", who=who, wait=settings(self.home).wait if wait is None else wait):
+        with held(self.lock_file, who=who, wait=settings(self.home).wait if wait is None else wait):
             yield
 
     @contextmanager
@@ -308,6 +317,8 @@ def _make(root: str, home: Path) -> Place:
     made = Root(os.urandom(4).hex(), root, stat.st_dev, stat.st_ino, birth_of(root))
     place = Place(home, make_folder(workspace.with_suffix(UNFINISHED)), made)
     make_folder(place.folder)
+    from .git import process  # once in the life of a workspace
+
     process.create(place.git_dir)
     _write(place.workspace, [place.root])
     sync_tree(place.workspace)

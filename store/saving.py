@@ -47,6 +47,12 @@ def root_of(folder: str | os.PathLike[str] | None, home: Path | None = None) -> 
     return root
 
 
+def look_early(folder: str | os.PathLike[str] | None) -> None:
+    """Begins to look through the root that is meant, before what goes back in it is imported. Raises as `root_of`."""
+    home = data_folder()
+    ahead.begin_early(root_of(folder, home), home)
+
+
 def save(
     root: str,
     *,

@@ -36,8 +36,9 @@ from .roots import Place
 from .saving import root_of
 from .sides import Side
 from .states import State
-from .walk import walks
-from .walk.walks import Look, Moment, Walk
+from .walk import ahead
+from .walk.ahead import Moment
+from .walk.walks import Look, Walk
 
 AT_A_GLANCE = 1.0
 """Seconds that somebody who only looks waits for a save that is under way."""
@@ -303,16 +304,17 @@ class Workspace:
                 # Where the store cannot be written nobody saves or restores meanwhile.
                 with suppress(StoreUnwritable):
                     stack.enter_context(place.locked("look", wait))
-            moment = self.moment()
-            began = time.monotonic_ns()
-            found = capture.look(self.root, self.home, place)
+            moment, began = self.moment(), time.monotonic_ns()
+            early = ahead.early(place, moment) if place is not None else None
+            found = capture.look(self.root, self.home, place, early.ahead if early is not None else None)
+            began = early.began if early is not None else began
         look = Look(Walk(found, began, time.monotonic_ns()), moment) if found.same else None
         return replace(sides.of_folder(self.root, found, "now", time.time_ns()), look=look)
 
     def moment(self) -> Moment:
         """Equal while nobody saved or carried out an operation in this root."""
         place = self.place
-        return walks.moment(place.index_file, place.git_dir / operations.REF) if place is not None else ()
+        return ahead.moment(place) if place is not None else ()
 
     def transitions(self, family: Sequence[str] = (), *, since: int = 0, until: int | None = None) -> list[Transition]:
         """What happened to the files of the root, or between two checkpoints of it; empty while nothing is recorded."""

@@ -10,6 +10,8 @@ import gc
 import os
 import sys
 
+LOOKING = (["restore"], ["undo"], ["redo"])
+"""What begins with a look at the whole folder."""
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing itself may be a project's own until `_leave_out_the_project`
     from typing import NoReturn
@@ -28,6 +30,10 @@ def main() -> NoReturn:
     from .waiting import told
 
     with told():
+        if arguments[:1] in LOOKING:
+            from .quick import begin
+
+            begin(arguments[1:])
         if arguments[:1] == ["save"]:
             from .quick import answer
 

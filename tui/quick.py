@@ -10,8 +10,8 @@ import sys
 import time
 
 from ..store.errors import Busy, ForkpointError, Refused
-from ..store.light import Callable, Iterator, NamedTuple, Sequence, contextmanager
-from ..store.saving import Saved, root_of, save
+from ..store.light import Callable, Iterator, NamedTuple, Sequence, contextmanager, suppress
+from ..store.saving import Saved, look_early, root_of, save
 from ..store.text import path_text
 
 
@@ -37,6 +37,14 @@ def requested(arguments: Sequence[str]) -> Request | None:
             return None
         found[name] = value
     return Request(**found)  # type: ignore[arg-type]
+
+
+def begin(arguments: Sequence[str]) -> None:
+    """Begins to look through the folder that a command speaks of, which takes as long as importing what it needs."""
+    if {"--conversation", "--help", "-h"}.isdisjoint(arguments):
+        at = arguments.index("-C") + 1 if "-C" in arguments else len(arguments)
+        with suppress(ForkpointError, OSError):  # the command itself will meet it
+            look_early(arguments[at] if at < len(arguments) else None)
 
 
 def answer(arguments: Sequence[str]) -> int | None:
@@ -75,7 +83,9 @@ def _failed(error: BaseException, request: Request) -> int:
 
 def report(root: str, saved: Saved) -> str:
     """The answer as text: the root, the id, and what could not be captured."""
-    from . import words
+    if saved.files > 1 and not (saved.label or saved.uncaptured or saved.unanswered):
+        return f"{path_text(root)}\n{saved.id}  {saved.files:,} files saved\n"
+    from . import words  # which takes longer than to write a plain line
 
     label = f" [{words.one_line(saved.label)}]" if saved.label else ""
     lines = [path_text(root), f"{saved.id}  {words.count(saved.files, 'file')} saved{label}"]

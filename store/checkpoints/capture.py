@@ -17,7 +17,7 @@ from ..walk.ignore import RuleBook
 from ..walk.named import Named
 from ..walk.reading import Sink
 from ..walk.scan import Limits, Scan, scan
-from ..walk.statindex import Files, Index
+from ..walk.statindex import Encoded, Files, Index
 from ..walk.walks import Walk
 from . import points
 from .points import Checkpoint
@@ -106,12 +106,12 @@ def take(
             ) from None
 
 
-def look(root: str, home: Path, place: Place | None) -> Scan:
+def look(root: str, home: Path, place: Place | None, ahead: Ahead | None = None) -> Scan:
     """Walks a root without storing anything; the caller holds its lock, where it has a place in the store."""
-    index = _index_of(place) if place is not None else Index()
-    allowed = limits(home)._replace(named=index.named)
+    index = _index_of(place, ahead) if place is not None else Index()
+    allowed = limits(home, ahead)._replace(named=index.named)
     temporary = str(place.folder) if place is not None else None
-    found = scan(root, index, allowed, temporary=temporary)
+    found = scan(root, index, allowed, None, temporary, ahead.vouching if ahead is not None else None)
     if index.tree and not found.changed and not found.modes_changed:
         found = found._replace(same=(index.tree, index.parts))
     return _with_outside(found, index.outside, allowed, None, temporary)
@@ -143,10 +143,11 @@ def _with_outside(found: Scan, files: Files, allowed: Limits, sink: Sink | None,
     )
 
 
-def limits(home: Path) -> Limits:
+def limits(home: Path, ahead: Ahead | None = None) -> Limits:
     """What is never captured."""
     chosen = settings(home)
-    return Limits(chosen.largest_file, never_entered(home), agents.own_data(), secrets=chosen.secrets)
+    own = ahead.own if ahead is not None else agents.own_data()
+    return Limits(chosen.largest_file, never_entered(home), own, secrets=chosen.secrets)
 
 
 def _take(
@@ -160,7 +161,7 @@ def _take(
 ) -> Taken:
     with ExitStack() as stack:
         writer = Writer(place, stack, wait, progress, anew=not index.tree)
-        allowed = limits(place.home)._replace(named=named.joined(index.named, wanted.draft.named))
+        allowed = limits(place.home, wanted.ahead)._replace(named=named.joined(index.named, wanted.draft.named))
         if not index.folders and not wanted.agreed:
             allowed = allowed._replace(ceiling=settings(place.home).largest_tree)
         walk = _walk(place, wanted, index, allowed, writer)
@@ -202,7 +203,7 @@ def _walk(place: Place, wanted: Wanted, index: Index, allowed: Limits, writer: W
     return Walk(found, began, time.monotonic_ns())
 
 
-def _keep(place: Place, wanted: Wanted, walk: Walk, allowed: Limits, encoded: bytes) -> None:
+def _keep(place: Place, wanted: Wanted, walk: Walk, allowed: Limits, encoded: Encoded) -> None:
     statindex.save(place.index_file, encoded)
     if wanted.draft.reason != "guard":  # what it saw is about to be changed
         walks.keep(place, walk, allowed, encoded)

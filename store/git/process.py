@@ -135,7 +135,8 @@ def personal_setting(folder: bytes | str, name: str, git_dirs: Iterable[str] = (
 
 def _may_be_set(name: str, git_dirs: Iterable[str]) -> bool:
     """Whether any configuration file names the setting, or includes another file. Raises GitMissing."""
-    program = next((at for folder in os.get_exec_path() if os.access(at := os.path.join(folder, "git"), os.X_OK)), "")
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    program = next((at for folder in path if os.access(at := os.path.join(folder, "git"), os.X_OK)), "")
     if not program:
         raise GitMissing("git was not found on PATH", todo="install git, then try again")
     home = os.path.expanduser("~")

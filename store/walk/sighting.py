@@ -35,22 +35,21 @@ def sight(descriptor: int, path: str, own: Collection[str], skip: Collection[tup
     left: list[str] = []
     row: list[str | int] = []
     plain = True
-    with os.scandir(descriptor) as listing:
-        for entry in listing:
-            name = entry.name
-            if own and path + name in own:
-                left.append(name)
-                continue
-            try:
-                found = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            stats[name] = found
-            row.append(name)
-            if found.st_mode & KIND != FOLDER:
-                row += _marks(found)
-            elif (found.st_dev, found.st_ino) in skip:
-                plain = False
+    look = os.stat
+    for name in os.listdir(descriptor):
+        if own and path + name in own:
+            left.append(name)
+            continue
+        try:
+            found = look(name, dir_fd=descriptor, follow_symlinks=False)
+        except OSError:
+            continue
+        stats[name] = found
+        row.append(name)
+        if found.st_mode & KIND != FOLDER:
+            row += _marks(found)
+        elif (found.st_dev, found.st_ino) in skip:
+            plain = False
     # Version 2 of marshal: equal things become equal bytes.
     mark = blake2b(marshal.dumps(row, 2), digest_size=20).digest() if plain and not left else b""
     return Sight(stats, mark, tuple(left))

@@ -37,8 +37,9 @@ class Vouching:
         if self._child == 0:
             try:
                 os.close(self._reader)  # else it would outlive a killed walk, and hold its locks
+                top = os.open(root, OPEN_FOLDER & ~os.O_NOFOLLOW)
                 for path in self._rank:
-                    os.write(writer, SAME if _same(root, path, index, own, skip) else OTHER)
+                    os.write(writer, SAME if _same(top, path, index, own, skip) else OTHER)
             finally:
                 os._exit(0)
         os.close(writer)
@@ -66,12 +67,17 @@ class Vouching:
 
 def begun(root: str, index: Index, own: Collection[str], skip: Collection[tuple[int, int]]) -> Vouching | None:
     """Starts the second process, where it is worth it and safe."""
-    if sum(folder.file_count for folder in index.folders.values()) < FEWEST or _processors() < 2 or _threads():
+    if sum(folder.file_count for folder in index.folders.values()) < FEWEST or not may_begin():
         return None
     while _ended:
         with suppress(ChildProcessError):
             os.waitpid(_ended.pop(), 0)
     return Vouching(root, index, own, skip)
+
+
+def may_begin() -> bool:
+    """Whether a second process can be started safely and has a processor of its own."""
+    return _processors() >= 2 and not _threads()
 
 
 def _order(index: Index) -> list[str]:
@@ -88,14 +94,14 @@ def _order(index: Index) -> list[str]:
     return found
 
 
-def _same(root: str, path: str, index: Index, own: Collection[str], skip: Collection[tuple[int, int]]) -> bool:
+def _same(top: int, path: str, index: Index, own: Collection[str], skip: Collection[tuple[int, int]]) -> bool:
     known = index.folders[path]
     if not known.seen or path.count("/") >= OPEN_LEVELS:
         return False
-    opened = [os.open(root, OPEN_FOLDER & ~os.O_NOFOLLOW)]
+    opened: list[int] = []
     try:
         for name in path.split("/")[:-1]:
-            opened.append(os.open(name, OPEN_FOLDER, dir_fd=opened[-1]))
+            opened.append(os.open(name, OPEN_FOLDER, dir_fd=opened[-1] if opened else top))
         mode = stat.S_IMODE(os.fstat(opened[-1]).st_mode)
         return mode == known.mode and sight(opened[-1], path, own, skip).mark == known.seen
     except OSError:

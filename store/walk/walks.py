@@ -7,7 +7,6 @@ to the very bytes of that index, and forgotten when somebody holds the root who 
 from __future__ import annotations
 
 import marshal
-import os
 import time
 
 from ..durable import write_atomic
@@ -15,15 +14,14 @@ from ..light import TYPE_CHECKING, NamedTuple, Path, suppress
 from ..locks import somebody_waits
 from ..processes import boot
 from ..roots import Place
+from .ahead import Moment
 from .ignore import Source
 from .scan import Limits, Scan
-from .statindex import Index
+from .statindex import DIGEST, Encoded, Index
 
 if TYPE_CHECKING:
     from typing import Any
 
-DIGEST = 16
-"""So many bytes at the beginning of a stat index tell it from every other."""
 OF_THE_INDEX = ("folders", "changed", "stamps", "modes_changed", "named", "outside")
 
 
@@ -35,10 +33,6 @@ class Walk(NamedTuple):
     ended: int
 
 
-Moment = tuple[tuple[int, int, int], ...]
-"""How some files look that are replaced and never written in place: equal while nobody did."""
-
-
 class Look(NamedTuple):
     """A walk that was only looked at, with the moment it belongs to."""
 
@@ -46,27 +40,14 @@ class Look(NamedTuple):
     moment: Moment
 
 
-def moment(*files: Path) -> Moment:
-    """The moment of files that may not be there."""
-    found: list[tuple[int, int, int]] = []
-    for file in files:
-        try:
-            seen = os.stat(file)
-        except OSError:
-            found.append((0, 0, 0))
-        else:
-            found.append((seen.st_ino, seen.st_mtime_ns, seen.st_ctime_ns))
-    return tuple(found)
-
-
-def keep(place: Place, walk: Walk, limits: Limits, encoded: bytes) -> None:
+def keep(place: Place, walk: Walk, limits: Limits, encoded: Encoded) -> None:
     """Keeps a walk beside the index that was made of it (`encoded`), when somebody waits for the root."""
     run = boot()
     if not run or not somebody_waits(place.folder / "lock"):
         return
     plain = {name: value for name, value in walk.found._asdict().items() if name not in OF_THE_INDEX}
     plain["sources"] = [tuple(source) for source in walk.found.sources]
-    record: Any = (run, walk.began, walk.ended, encoded[:DIGEST], _chosen(limits), plain)
+    record: Any = (run, walk.began, walk.ended, encoded.digest, _chosen(limits), plain)
     with suppress(OSError):
         write_atomic(_file(place), marshal.dumps(record), sync=False)
 
