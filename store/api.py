@@ -271,20 +271,20 @@ class Store:
         with self._workspace.lock:
             return undoing.plan(self._workspace, redo=False)
 
-    def undo(self, plan: UndoPlan, *, live: bool = False) -> RestoreResult:
-        """Takes an act back."""
+    def undo(self, plan: UndoPlan, *, live: bool = False, at_once: bool = False) -> RestoreResult:
+        """Takes an act back; `at_once` as in `restore`."""
         with self._working():
-            return undoing.carry_out(self._workspace, plan, live)
+            return undoing.carry_out(self._workspace, plan, live, at_once=at_once)
 
     def plan_redo(self) -> UndoPlan:
         """What doing the newest undone act again would do. Raises Refused when there is none."""
         with self._workspace.lock:
             return undoing.plan(self._workspace, redo=True)
 
-    def redo(self, plan: UndoPlan, *, live: bool = False) -> RestoreResult:
-        """Does an undone act again."""
+    def redo(self, plan: UndoPlan, *, live: bool = False, at_once: bool = False) -> RestoreResult:
+        """Does an undone act again; `at_once` as in `restore`."""
         with self._working():
-            return undoing.carry_out(self._workspace, plan, live)
+            return undoing.carry_out(self._workspace, plan, live, at_once=at_once)
 
     def operations(self) -> list[Operation]:
         """What a person did in this root, the newest first."""

@@ -77,11 +77,13 @@ def _tree_changes(objects: Objects, left: str, right: str) -> Iterator[TreeChang
 
 def _differing(objects: Objects, left: str, right: str) -> tuple[dict[bytes, tuple[int, str]], ...]:
     """What stands in two trees under names where they differ: two large folders have much in common."""
-    old, new = objects.raw_entries(left), objects.raw_entries(right)
-    same = set(old) & set(new)
-    return tuple(
-        {name: (int(git_mode, 8), oid.hex()) for git_mode, name, oid in set(side) - same} for side in (old, new)
-    )
+    old, new = set(objects.whole_entries(left)), set(objects.whole_entries(right))
+    return tuple(dict(map(_parted, side)) for side in (old - new, new - old))
+
+
+def _parted(entry: bytes) -> tuple[bytes, tuple[int, str]]:
+    git_mode, _, name = entry[:-21].partition(b" ")
+    return name, (int(git_mode, 8), entry[-20:].hex())
 
 
 def _entries(objects: Objects, tree: str) -> dict[bytes, tuple[int, str]]:

@@ -41,6 +41,7 @@ pygit2.settings.cache_max_size(16 << 20)
 
 ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 """What stands in a tree, entry by entry: three times as quick as libgit2's own, object by object."""
+WHOLE_ENTRY = re.compile(rb"[0-7]{5,6} [^\0]+\0.{20}", re.DOTALL)
 COMMIT = 1
 TREE = 2
 LARGE = 8 << 20
@@ -305,8 +306,22 @@ class Objects:
 
     def raw_entries(self, tree: str) -> list[tuple[bytes, bytes, bytes]]:
         """Mode in octal digits, name and id of what stands in a tree, or a commit's. Raises StoreDamaged."""
+        data = self._tree_data(tree)
+        found: list[tuple[bytes, bytes, bytes]] = ENTRY.findall(data)
+        _refuse_other(tree, data, sum(map(len, chain.from_iterable(found))) + 2 * len(found))
+        return found
+
+    def whole_entries(self, tree: str) -> list[bytes]:
+        """The same, each as it stands there: mode, a blank, the name, NUL and the id in 20 bytes."""
+        data = self._tree_data(tree)
+        found: list[bytes] = WHOLE_ENTRY.findall(data)
+        _refuse_other(tree, data, sum(map(len, found)))
+        return found
+
+    def _tree_data(self, tree: str) -> bytes:
+        """The bytes of a tree, or a commit's."""
         if tree == EMPTY_TREE:
-            return []
+            return b""
         try:
             kind, data = self.repository.odb.read(pygit2.Oid(hex=tree))
         except KeyError:
@@ -314,12 +329,10 @@ class Objects:
         except (pygit2.GitError, ValueError):
             kind, data = TREE, self.elsewhere("tree", tree)
         if kind == COMMIT:
-            return self.raw_entries(data[5:45].decode())
-        found: list[tuple[bytes, bytes, bytes]] = ENTRY.findall(data)
-        told = sum(map(len, chain.from_iterable(found))) + 2 * len(found)
-        if kind != TREE or told != len(data):
+            return self._tree_data(data[5:45].decode())
+        if kind != TREE:
             raise StoreDamaged("an object is not a tree", path=tree, todo="forkpoint verify")
-        return found
+        return data
 
     def _state(self, stored: Stored) -> State:
         modes = self.modes(stored)
@@ -349,6 +362,12 @@ class Objects:
             return self.repository[oid]
         except (KeyError, ValueError, pygit2.GitError):
             raise StoreDamaged("an object is missing or damaged", path=oid, todo="forkpoint verify") from None
+
+
+def _refuse_other(tree: str, data: bytes, told: int) -> None:
+    """Raises StoreDamaged where the entries of a tree do not make up the whole of it."""
+    if told != len(data):
+        raise StoreDamaged("an object is not a tree", path=tree, todo="forkpoint verify")
 
 
 def node(git_mode: int, oid: str, mode: int | None) -> Node:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from ..errors import ForkpointError
 from ..states import Node, State
+from . import sharing
 from .below import GONE, Nearby, Sight, look_in, opened_parent, opened_root
-from .build import Blobs, Place, make_durable
+from .build import Blobs, Place, discard, make_durable
 from .change import Change
 from .journal import Journal
 from .paths import spare_name
@@ -38,6 +39,14 @@ WORDS = {
 
 PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 """Trouble that may be over when it is tried again."""
+
+
+Trouble = tuple[dict[bytes, str], dict[bytes, str], dict[bytes, str], set[bytes]]
+"""What a run failed at, its conflicts, what it kept, and where the trouble may pass."""
+Built = tuple[set[int], set[int], Trouble]
+"""Numbers of the changes that are ready, and of those that are left."""
+Done = tuple[set[int], set[tuple[int, int]], Trouble]
+"""Numbers of the changes that were carried out, and the inodes that were written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +147,48 @@ class Run:
 
     def _built(self, files: list[tuple[int, Change]]) -> tuple[list[tuple[int, Change]], list[tuple[int, Change]]]:
         """Builds the first files, as many as are worth waiting for; gives those that are ready, and what is left."""
+        files, later = files[:MOST], files[MOST:]
+        if not sharing.is_worth(len(files)):
+            ready, left = self._built_here(files, HEAVIEST)
+            return ready, [*left, *later]
+        half = len(files) // 2
+        mine, told = sharing.both(
+            lambda: self._built_here(files[:half], HEAVIEST // 2), lambda alone: self._built_apart(files[half:], alone)
+        )
+        theirs = self._taken_over(files[half:], told)
+        return [*mine[0], *theirs[0]], [*mine[1], *theirs[1], *later]
+
+    def _built_apart(self, files: list[tuple[int, Change]], alone: Callable[[], bool]) -> Built:
+        """Builds files in a second process; what became of each, for the first."""
+        ready, left = self._built_here(files, HEAVIEST // 2, alone)
+        return {number for number, _ in ready}, {number for number, _ in left}, self._trouble()
+
+    def _taken_over(
+        self, files: list[tuple[int, Change]], told: Built | None
+    ) -> tuple[list[tuple[int, Change]], list[tuple[int, Change]]]:
+        """What a second process built. Where it did not end well, nothing: what it may have left is taken away."""
+        if told is None:
+            with Nearby(self.root) as nearby:
+                for number, change in files:
+                    with suppress(OSError, Changed, ForkpointError):
+                        place = self.swapper.place(nearby, number, change)
+                        discard(place, place.new)
+            return self._built_here(files, HEAVIEST // 2)
+        ready, left, trouble = told
+        self._meet(trouble)
+        return [item for item in files if item[0] in ready], [item for item in files if item[0] in left]
+
+    def _built_here(
+        self, files: list[tuple[int, Change]], room: int, alone: Callable[[], bool] = sharing.never_alone
+    ) -> tuple[list[tuple[int, Change]], list[tuple[int, Change]]]:
+        """Builds files until there is no more room; gives those that are ready, and what is left."""
         ready: list[tuple[int, Change]] = []
-        room = HEAVIEST
         with Nearby(self.root) as nearby:
             for at, (number, change) in enumerate(files):
-                if at == MOST or room <= 0:
+                if room <= 0:
                     return ready, files[at:]
+                if alone():
+                    raise InterruptedError("the restore was killed")
 
                 def build(number: int = number, change: Change = change) -> None:
                     nonlocal room
@@ -154,17 +199,53 @@ class Run:
         return ready, []
 
     def _put_in(self, built: Sequence[tuple[int, Change]]) -> None:
+        durable = built if self._all_synced(built) else self._each_synced(built)
+        if durable:
+            self.journal.note(max(number for number, _ in durable))
+        if not sharing.is_worth(len(durable)):
+            self._put_in_here(durable)
+            return
+        half = len(durable) // 2
+        _, told = sharing.both(
+            lambda: self._put_in_here(durable[:half]), lambda alone: self._put_in_apart(durable[half:], alone)
+        )
+        if told is None:
+            raise OSError("its second process was ended")  # how far it came only a recovery can tell
+        done, written, trouble = told
+        self._meet(trouble)
+        self.swapper.written.update(written)
+        self.did |= {number: change for number, change in durable if number in done}
+
+    def _put_in_apart(self, files: Sequence[tuple[int, Change]], alone: Callable[[], bool]) -> Done:
+        """Gives files their places in a second process; what became of each, for the first."""
+        self._put_in_here(files, alone)
+        done = {number for number, _ in files if number in self.did}
+        return done, self.swapper.written, self._trouble()
+
+    def _put_in_here(
+        self, files: Sequence[tuple[int, Change]], alone: Callable[[], bool] = sharing.never_alone
+    ) -> None:
         with Nearby(self.root) as nearby:
-            durable = built if self._all_synced(built) else self._each_synced(built)
-            if durable:
-                self.journal.note(durable[-1][0])
-            for number, change in durable:
+            for number, change in files:
+                if alone():
+                    raise InterruptedError("the restore was killed")
 
                 def put_in(number: int = number, change: Change = change) -> None:
                     self.swapper.put_in(self.swapper.place(nearby, number, change), change)
 
                 if self._try(change, put_in):
                     self.did[number] = change
+
+    def _trouble(self) -> Trouble:
+        return self.failed, self.conflicts, self.kept, self.passing
+
+    def _meet(self, trouble: Trouble) -> None:
+        """Takes over what a second process met."""
+        failed, conflicts, kept, passing = trouble
+        self.failed |= failed
+        self.conflicts |= conflicts
+        self.kept |= kept
+        self.passing |= passing
 
     def _all_synced(self, built: Sequence[tuple[int, Change]]) -> bool:
         if len(built) < MANY:

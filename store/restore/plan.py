@@ -5,7 +5,7 @@ Pure: what has to be asked of the disk or the store comes in as functions. What 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,9 @@ from .scope import Decision
 
 Count = Callable[[bytes, Node | None, Node | None], tuple[int, int] | None]
 """(path, what stands there, what will) → lines that come and lines that go; None for what has no lines."""
+Asked = tuple[bytes, Node | None, Node | None]
+Share = Callable[[Callable[[Asked], tuple[int, int] | None], Sequence[Asked]], Sequence[tuple[int, int] | None]]
+"""Counts the lines of many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ def plan(
     merge: Merge,
     standing: Callable[[bytes], str],
     fold: Callable[[bytes], bytes] | None = None,
+    share: Share = lambda count, asked: list(map(count, asked)),
 ) -> Plan:
     """The plan for the differing paths that have a decision; the others are not in question.
 
@@ -69,7 +73,8 @@ def plan(
         if row.act
     }
     named = {path: row for path, row in sorted(rows.items()) if row.pair.listed}
-    shown = {path: _shown(path, row, count) for path, row in named.items()}
+    lines = _lines(named, count, share)
+    shown = {path: _shown(path, row, lines.get(path)) for path, row in named.items()}
 
     def those(place: str) -> tuple[PathChange, ...]:
         return tuple(change for path, change in shown.items() if named[path].place == place)
@@ -85,12 +90,9 @@ def _standing_besides(
     return lambda path: "" if fold(path) in held else standing(path)
 
 
-def _shown(path: bytes, row: Row, count: Count) -> PathChange:
+def _shown(path: bytes, row: Row, lines: tuple[int, int] | None) -> PathChange:
     """One line of an inventory; a conflict that stays tells what the checkpoint's would do."""
-    before, after = row.pair.now, row.after if row.act else row.pair.then
-    lines = None
-    if row.place in ("restored", "conflicts") and row.content is None:
-        lines = _lines(path, before, after, count)
+    before, after = _ends(row)
     added, removed = lines or (None, None)
     notes = [row.note, _difference(before, after)]
     if _is_file(row.pair.then, row.pair.now) and path_looks_secret(path):
@@ -102,10 +104,25 @@ def _shown(path: bytes, row: Row, count: Count) -> PathChange:
     return PathChange(path, row.why, action, added, removed, note, row.preselected, row.when)
 
 
-def _lines(path: bytes, before: Node | None, after: Node | None, count: Count) -> tuple[int, int] | None:
-    if before and after and before.oid == after.oid and before.kind == after.kind:
-        return (0, 0) if before.kind == "file" else None
-    return count(path, before, after) if _is_file(before, after) else None
+def _ends(row: Row) -> tuple[Node | None, Node | None]:
+    """What stands there, and what will, or would."""
+    return row.pair.now, row.after if row.act else row.pair.then
+
+
+def _lines(rows: Mapping[bytes, Row], count: Count, share: Share) -> dict[bytes, tuple[int, int] | None]:
+    """The lines that come and go at each path where they are told."""
+    asked: list[Asked] = []
+    found: dict[bytes, tuple[int, int] | None] = {}
+    for path, row in rows.items():
+        before, after = _ends(row)
+        if row.place not in ("restored", "conflicts") or row.content is not None:
+            continue
+        if before and after and before.oid == after.oid and before.kind == after.kind:
+            found[path] = (0, 0) if before.kind == "file" else None
+        elif _is_file(before, after):
+            asked.append((path, before, after))
+    told = share(lambda item: count(*item), asked)
+    return found | {path: lines for (path, _, _), lines in zip(asked, told, strict=True)}
 
 
 def _is_file(before: Node | None, after: Node | None) -> bool:

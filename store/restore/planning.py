@@ -22,6 +22,7 @@ from ..walk import outside
 from ..walk.secrets import MARK, path_looks_secret
 from ..walk.walks import Look
 from ..workspace import Workspace
+from . import sharing
 from .below import Nearby, ignores_case, opened_root, standing
 from .coverage import Coverage, Pair, differences
 from .goal import Goal, leaving, moved_on
@@ -218,6 +219,7 @@ def planned(
             merge=merged,
             standing=lambda path: standing(top, path),
             fold=folded if ignores_case(top) else None,
+            share=sharing.each,
         )
 
 

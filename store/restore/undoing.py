@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from .. import live, operations, sides
+from .. import live, operations
 from ..conversation import forking, tree
 from ..errors import Refused
+from ..git.reader import Stored
 from ..model import Discarded, Inventory, Operation, RestoreResult, Target
 from ..naming import clock
 from ..operations import MARKS, Record, taken_back
 from ..roots import Place
+from ..sides import Side
 from ..states import State
+from ..walk.walks import Look
 from ..workspace import Workspace
 from .apply import Outcome
 from .coverage import Coverage, differences
@@ -31,6 +34,9 @@ class UndoPlan:
     record: Record
     plan: Plan
     redo: bool
+    same: Stored | None = None
+    look: Look | None = None
+    """As in `RestorePlan`, with `same`."""
 
 
 def plan(workspace: Workspace, *, redo: bool) -> UndoPlan:
@@ -45,7 +51,7 @@ def plan(workspace: Workspace, *, redo: bool) -> UndoPlan:
             todo="forkpoint operations lists what was done here",
         )
     operation = next(item for item in tree.shown(acts, place.root.id, (record.session,)) if item.id == record.id)
-    found = _paths(workspace, record, redo) if record.changes else NOTHING
+    found, now = _paths(workspace, record, redo) if record.changes else (NOTHING, None)
     verb = "redo" if redo else "undo"
     target = Target(record.point if redo else record.guard, None, "before", record.time, f"{verb} of: {record.summary}")
     inventory = Inventory(
@@ -60,7 +66,9 @@ def plan(workspace: Workspace, *, redo: bool) -> UndoPlan:
         failed=found.failed,
         note=_note(record, redo),
     )
-    return UndoPlan(operation, inventory, record, found, redo)
+    if now is None:
+        return UndoPlan(operation, inventory, record, found, redo)
+    return UndoPlan(operation, inventory, record, found, redo, now.same, now.look)
 
 
 def _note(record: Record, redo: bool) -> str:
@@ -72,8 +80,8 @@ def _note(record: Record, redo: bool) -> str:
     return ""
 
 
-def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
-    """Back to what each path was before the operation (or, for redo, to what it was after)."""
+def _paths(workspace: Workspace, record: Record, redo: bool) -> tuple[Plan, Side]:
+    """Back to what each path was before the operation (or, for redo, to what it was after), and the folder as it is."""
     objects = workspace.objects()
     changes = operations.pairs_of(record)
     wanted_nodes = [pair[1] if redo else pair[0] for pair in changes.values()]
@@ -90,7 +98,7 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
         now.state if around is None else around,
         {path: (None, pair[1] if redo else pair[0]) for path, pair in changes.items()},
     )
-    then = sides.Side(
+    then = Side(
         f"{record.summary} · {clock(record.time)}",
         record.time,
         wanted,
@@ -101,7 +109,7 @@ def _paths(workspace: Workspace, record: Record, redo: bool) -> Plan:
     )
     pairs = differences(then.state, Coverage(), now.state, coverage(now))
     left = {path: (pair[0] if redo else pair[1]) for path, pair in changes.items()}
-    return planned(workspace, Files(then, now, pairs), take_back(pairs, left))
+    return planned(workspace, Files(then, now, pairs), take_back(pairs, left)), now
 
 
 def _state_around(workspace: Workspace, record: Record, redo: bool) -> State | None:
@@ -120,8 +128,11 @@ def _guard_of(workspace: Workspace, record: Record, redo: bool) -> str:
     return next((act.guard for act in reversed(workspace.acts()) if act.kind == "undo" and act.of == record.id), "")
 
 
-def carry_out(workspace: Workspace, shown: UndoPlan, live_too: bool = False) -> RestoreResult:
-    """Takes the operation back, or does it again; that is an operation too, with a guard of its own."""
+def carry_out(workspace: Workspace, shown: UndoPlan, live_too: bool = False, *, at_once: bool = False) -> RestoreResult:
+    """Takes the operation back, or does it again; that is an operation too, with a guard of its own.
+
+    `at_once` as in `restoring.carry_out`.
+    """
     place = workspace.need_place()
     kind = "redo" if shown.redo else "undo"
     record = Record(
@@ -148,7 +159,10 @@ def carry_out(workspace: Workspace, shown: UndoPlan, live_too: bool = False) -> 
         return record
 
     if shown.record.changes:
-        record, outcome = change_files(workspace, record, shown.plan, live_too, check=check, last=moved)
+        look = shown.look if at_once else None
+        record, outcome = change_files(
+            workspace, record, shown.plan, live_too, check=check, last=moved, same=shown.same, look=look
+        )
         return told(record, shown.inventory, outcome)
     with locked(place, kind):
         check()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,18 @@ def killed_at(moment: int, act: Callable[[], object]) -> bool:
         return True
     assert os.WEXITSTATUS(status) == 0, "the act failed in the process that was to be killed"
     return False
+
+
+@contextmanager
+def all_ended() -> Generator[None]:
+    """Waits at its end until every process that was begun in it has ended, also one whose parent was killed."""
+    ending, held = os.pipe()
+    try:
+        yield
+    finally:
+        os.close(held)
+        assert os.read(ending, 1) == b""
+        os.close(ending)
 
 
 def _arm(patch: pytest.MonkeyPatch, moment: int) -> None:

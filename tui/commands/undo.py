@@ -31,7 +31,7 @@ def _options(function: Callable[..., int]) -> Callable[..., int]:
 def undo(call: Call, dry_run: bool, yes: bool, live: bool) -> int:
     """Takes back the newest restore, fork or mark of a person in this root."""
     store = call.need_workspace()
-    return _step(call, "Undo", store.plan_undo(), lambda plan: store.undo(plan, live=live), dry_run, yes)
+    return _step(call, "Undo", store.plan_undo(), lambda plan: store.undo(plan, live=live, at_once=yes), dry_run, yes)
 
 
 @command("redo")
@@ -39,7 +39,7 @@ def undo(call: Call, dry_run: bool, yes: bool, live: bool) -> int:
 def redo(call: Call, dry_run: bool, yes: bool, live: bool) -> int:
     """Does again what the newest undo took back."""
     store = call.need_workspace()
-    return _step(call, "Redo", store.plan_redo(), lambda plan: store.redo(plan, live=live), dry_run, yes)
+    return _step(call, "Redo", store.plan_redo(), lambda plan: store.redo(plan, live=live, at_once=yes), dry_run, yes)
 
 
 def _step(

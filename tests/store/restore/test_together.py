@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
-from forkpoint.store.restore import apply, swap
+from forkpoint.store.restore import apply, sharing, swap
 from forkpoint.store.restore.build import Place
 from forkpoint.store.restore.change import Change
-from forkpoint.store.restore.journal import pending
+from forkpoint.store.restore.journal import Journal, pending
 from forkpoint.store.restore.recovery import finish_or_roll_back
 
 from ...builders.folder import Contents, Thing, Tree, file, folder, lay, link, seen, state, whole
-from ...builders.restoring import begun, killed_at, named, planned, reasons, restored
+from ...builders.restoring import all_ended, begun, killed_at, named, planned, reasons, restored
 
 MANY = 3 * apply.MANY
+BOTH = sharing.both
 
 
 def tree_of(text: str) -> dict[bytes, Thing]:
@@ -26,6 +31,14 @@ def tree_of(text: str) -> dict[bytes, Thing]:
 
 BEFORE: Tree = tree_of("old") | {b"same": file("same")}
 AFTER: Tree = tree_of("new") | {b"same": file("same"), b"shut/deep/f": file("deep", 0o600), b"shut": folder(0o500)}
+
+
+@pytest.fixture(params=["by one process", "by two"], autouse=True)
+def shared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Everything here is done by one process, and by two that share the files."""
+    two = request.param == "by two"
+    monkeypatch.setattr(sharing, "is_worth", lambda count: two and count > 1)
+    return two
 
 
 @pytest.fixture
@@ -110,7 +123,7 @@ def test_where_all_cannot_be_synced_at_once_each_file_is(root: Path, monkeypatch
     assert seen(root) == whole(AFTER)
 
 
-def test_killed_in_the_middle_of_a_portion_it_can_be_settled(tmp_path: Path) -> None:
+def test_killed_in_the_middle_of_a_portion_it_can_be_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before: Tree = {b"d/%d" % number: file(f"old {number}") for number in range(4)}
     after: Tree = {b"d/%d" % number: file(f"new {number}") for number in range(4)} | {b"l": link("d/1")}
     contents = Contents(before, after)
@@ -119,15 +132,97 @@ def test_killed_in_the_middle_of_a_portion_it_can_be_settled(tmp_path: Path) -> 
         (tmp_path / str(moment)).mkdir()
         root = lay(tmp_path / str(moment) / "root", before)
         journal = begun(root, planned(root, after))
-        killed = killed_at(moment, partial(apply.carry_out, journal, contents, state(before)))
+        hit = tmp_path / str(moment) / "the second process was killed"
+        monkeypatch.setattr(sharing, "both", noting(hit))
+        with all_ended():
+            killed = killed_at(moment, partial(carried_or_interrupted, journal, contents, before)) or hit.exists()
         left = pending(journal.file)
         assert left is not None
         outcome = finish_or_roll_back(left, contents, finish=bool(moment % 2))
-        assert seen(root) == whole(after if moment % 2 or not killed else before)
+        assert seen(root) == whole(after if moment % 2 else before)
         assert not outcome.failed
         if not killed:
             break
         moment += 7
+
+
+def noting(hit: Path) -> Callable[..., tuple[object, object]]:
+    """`sharing.both`, which also notes that the second process did not end well."""
+
+    def both(first: Callable[[], object], second: Callable[[sharing.Alone], object]) -> tuple[object, object]:
+        mine, told = BOTH(first, second)
+        if told is None:
+            hit.touch()
+        return mine, told
+
+    return both
+
+
+def carried_or_interrupted(journal: Journal, contents: Contents, before: Tree) -> None:
+    with suppress(OSError):
+        apply.carry_out(journal, contents, state(before))
+
+
+def test_what_a_second_process_left_half_done_is_done_by_the_first(root: Path) -> None:
+    own = os.getpid()
+
+    class Deadly(Contents):
+        def copy(self, oid: str, descriptor: int) -> None:
+            super().copy(oid, descriptor)
+            if os.getpid() != own and self.read(oid) == b"new 180\n":
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    outcome = restored(root, AFTER, Deadly(BEFORE, AFTER))
+    assert (seen(root), outcome.failed, outcome.conflicts) == (whole(AFTER), (), ())
+
+
+def test_where_the_second_process_dies_while_it_puts_files_in_the_restore_can_be_settled(
+    tmp_path: Path, root: Path, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = os.getpid()
+    real = swap.Swapper.put_in
+
+    def deadly(swapper: swap.Swapper, place: Place, change: Change) -> None:
+        real(swapper, place, change)
+        if change.path == b"d5/f180" and os.getpid() != own:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(swap.Swapper, "put_in", deadly)
+    contents = Contents(BEFORE, AFTER)
+    journal = begun(root, planned(root, AFTER))
+    if not shared:
+        assert apply.carry_out(journal, contents, state(BEFORE)).done
+        return
+    with pytest.raises(OSError, match="second process"):
+        apply.carry_out(journal, contents, state(BEFORE))
+    left = pending(journal.file)
+    assert left is not None and any(path.name.startswith(".forkpoint-") for path in root.rglob("*"))
+    outcome = finish_or_roll_back(left, contents, finish=True)
+    assert (seen(root), outcome.failed, outcome.conflicts) == (whole(AFTER), (), ())
+
+
+def test_what_fails_or_changed_is_named_whichever_process_met_it(root: Path) -> None:
+    refused = [b"d%d/f%03d" % (number % 7, number) for number in (3, 100, 190)]
+    edited = [b"d%d/f%03d" % (number % 7, number) for number in (5, 101, 191)]
+    bad = {AFTER[path].node.oid for path in refused}
+
+    class Poor(Contents):
+        def copy(self, oid: str, descriptor: int) -> None:
+            if oid in bad:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            super().copy(oid, descriptor)
+
+    made = planned(root, AFTER)
+    journal = begun(root, made)
+    for path in edited:
+        (root / os.fsdecode(path)).write_bytes(b"a person's\n")
+    outcome = apply.carry_out(journal, Poor(BEFORE, AFTER), state(BEFORE))
+    assert reasons(outcome.failed) == dict.fromkeys(refused, "the disk is full")
+    assert sorted(outcome.passing) == sorted(refused)
+    assert reasons(outcome.conflicts) == dict.fromkeys(edited, "it changed since it was looked at")
+    stays = {path: BEFORE[path] for path in refused} | {path: file("a person's\n") for path in edited}
+    assert seen(root) == whole(AFTER) | stays
+    assert named(outcome) == sorted({change.path for change in made.changes if not change.implied})
 
 
 def test_a_restore_of_many_files_goes_through_the_door(tmp_path: Path) -> None:
