@@ -109,7 +109,7 @@ def take(
 def look(root: str, home: Path, place: Place | None, ahead: Ahead | None = None) -> Scan:
     """Walks a root without storing anything; the caller holds its lock, where it has a place in the store."""
     index = _index_of(place, ahead) if place is not None else Index()
-    allowed = limits(home, ahead)._replace(named=index.named)
+    allowed = limits(home)._replace(named=index.named)
     temporary = str(place.folder) if place is not None else None
     found = scan(root, index, allowed, None, temporary, ahead.vouching if ahead is not None else None)
     if index.tree and not found.changed and not found.modes_changed:
@@ -143,11 +143,10 @@ def _with_outside(found: Scan, files: Files, allowed: Limits, sink: Sink | None,
     )
 
 
-def limits(home: Path, ahead: Ahead | None = None) -> Limits:
+def limits(home: Path) -> Limits:
     """What is never captured."""
     chosen = settings(home)
-    own = ahead.own if ahead is not None else agents.own_data()
-    return Limits(chosen.largest_file, never_entered(home), own, secrets=chosen.secrets)
+    return Limits(chosen.largest_file, never_entered(home), agents.own_data(), secrets=chosen.secrets)
 
 
 def _take(
@@ -161,7 +160,7 @@ def _take(
 ) -> Taken:
     with ExitStack() as stack:
         writer = Writer(place, stack, wait, progress, anew=not index.tree)
-        allowed = limits(place.home, wanted.ahead)._replace(named=named.joined(index.named, wanted.draft.named))
+        allowed = limits(place.home)._replace(named=named.joined(index.named, wanted.draft.named))
         if not index.folders and not wanted.agreed:
             allowed = allowed._replace(ceiling=settings(place.home).largest_tree)
         walk = _walk(place, wanted, index, allowed, writer)

@@ -22,8 +22,6 @@ class Ahead(NamedTuple):
     """The stat index of a root that is held, and who looks through its folders already."""
 
     known: Index
-    own: frozenset[str]
-    """Absolute paths of what is an agent's own."""
     vouching: Vouching | None
 
 
@@ -100,11 +98,15 @@ def begun(place: Place) -> Generator[Ahead]:
 
 
 def _looking(place: Place) -> Ahead:
-    index, own, second = statindex.load(place.index_file), agents.own_data(), None
+    index, second = statindex.load(place.index_file), None
     with suppress(OSError):
-        inside = within(place.root.path, own)
-        second = vouching.begun(place.root.path, index, inside, never_entered(place.home))
-    return Ahead(index, own, second)
+        second = vouching.begun(place.root.path, index, lambda: _own(place), never_entered(place.home))
+    return Ahead(index, second)
+
+
+def _own(place: Place) -> frozenset[str]:
+    """What is the agents' own in a root; asked by each process for itself, hence at the same time."""
+    return within(place.root.path, agents.own_data())
 
 
 def never_entered(home: Path) -> frozenset[tuple[int, int]]:

@@ -91,7 +91,7 @@ class _Walk:
         if repository is not None:
             self.repositories.append(repository)
             self.stamps[""] = repository.stamp
-        self.vouching = self.vouching or begun(self.root, self.index, self.own, self.limits.skip)
+        self.vouching = self.vouching or begun(self.root, self.index, lambda: self.own, self.limits.skip)
         try:
             top = os.open(self.root, OPEN_FOLDER & ~os.O_NOFOLLOW)
             self._descend(top, Ground("", rules, repository, False))

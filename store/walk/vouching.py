@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ..light import Collection, suppress
+from ..light import Callable, Collection, suppress
 from .levels import OPEN_FOLDER, OPEN_LEVELS
 from .sighting import sight
 from .statindex import Index
@@ -19,6 +19,8 @@ FEWEST = 2000
 SIGKILL = 9
 """As in the module signal, whose import takes longer than to look through a hundred files."""
 SAME, OTHER = b"1", b"0"
+Own = Callable[[], Collection[str]]
+"""Gives the paths in the root that are left out."""
 _ended: list[int] = []
 """Processes that are not waited for yet: their end takes longer than that of a save that waits for nobody."""
 
@@ -26,7 +28,7 @@ _ended: list[int] = []
 class Vouching:
     """The second process, while the walk goes on."""
 
-    def __init__(self, root: str, index: Index, own: Collection[str], skip: Collection[tuple[int, int]]) -> None:
+    def __init__(self, root: str, index: Index, own: Own, skip: Collection[tuple[int, int]]) -> None:
         order = _order(index)
         self._rank = {path: number for number, path in enumerate(reversed(order))}
         self._answers = bytearray()
@@ -37,9 +39,9 @@ class Vouching:
         if self._child == 0:
             try:
                 os.close(self._reader)  # else it would outlive a killed walk, and hold its locks
-                top = os.open(root, OPEN_FOLDER & ~os.O_NOFOLLOW)
+                top, left = os.open(root, OPEN_FOLDER & ~os.O_NOFOLLOW), own()
                 for path in self._rank:
-                    os.write(writer, SAME if _same(top, path, index, own, skip) else OTHER)
+                    os.write(writer, SAME if _same(top, path, index, left, skip) else OTHER)
             finally:
                 os._exit(0)
         os.close(writer)
@@ -65,7 +67,7 @@ class Vouching:
         _ended.append(self._child)
 
 
-def begun(root: str, index: Index, own: Collection[str], skip: Collection[tuple[int, int]]) -> Vouching | None:
+def begun(root: str, index: Index, own: Own, skip: Collection[tuple[int, int]]) -> Vouching | None:
     """Starts the second process, where it is worth it and safe."""
     if sum(folder.file_count for folder in index.folders.values()) < FEWEST or not may_begin():
         return None
