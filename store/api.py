@@ -166,7 +166,7 @@ class Store:
         `right` None: up to the newest one. Empty where one of them is not stored, or knows some paths only.
         """
         with self._workspace.lock:
-            return history.authors(self._workspace, left, right, built.info.ids)
+            return history.authors(self._workspace, left, right, built.info.keys)
 
     def touches(self, path: bytes, built: SessionTree) -> list[Touch]:
         """The moments at which a path, or what is in a folder, changed, and who changed it, told from a tree.

@@ -14,7 +14,7 @@ import time
 from . import lightjson as json
 from .durable import write_atomic
 from .home import make_folder
-from .hook import HookEvent, Step
+from .hook import HookEvent, Step, session_id, session_key
 from .light import TYPE_CHECKING, Generator, NamedTuple, Path, TypeVar, contextmanager
 from .locks import held
 from .processes import born, is_there
@@ -37,6 +37,7 @@ class Call(NamedTuple):
 
     agent: str
     session: str
+    """Its key (`session_key`), here and in all that is known."""
     call: str
     """The tool-use id."""
     tool: str = ""
@@ -136,14 +137,19 @@ def changing(file: Path) -> Generator[list[Known], None, None]:
             write_atomic(file, json.dumps(_plain(box[0]), ensure_ascii=True).encode(), sync=False)
 
 
+def _key(event: HookEvent) -> str:
+    return session_key(event.agent, event.session)
+
+
 def seen(known: Known, event: HookEvent, now: int, step: Step | None = None) -> Known:
     """What is known after an event: the session it speaks for, and whether it is at work."""
     if not event.session:
         return known
-    old = next((s for s in known.sessions if s.session == event.session), None)
+    key = _key(event)
+    old = next((s for s in known.sessions if s.session == key), None)
     new = Seen(
         agent=event.agent,
-        session=event.session,
+        session=key,
         transcript=event.transcript or (old.transcript if old else ""),
         source=event.source if event.name == "SessionStart" else (old.source if old else ""),
         event=event.name,
@@ -154,7 +160,7 @@ def seen(known: Known, event: HookEvent, now: int, step: Step | None = None) -> 
         ended=event.name == "SessionEnd",
         **_work(old, event, step or Step()),
     )
-    others = [s for s in known.sessions if s.session != event.session]
+    others = [s for s in known.sessions if s.session != key]
     return known._replace(sessions=(*others, new)[-KEPT_SESSIONS:])
 
 
@@ -197,10 +203,11 @@ def behind(known: Known) -> tuple[str, ...]:
 
 def begun(known: Known, event: HookEvent, now: int) -> Known:
     """A tool call begins: calls of other sessions that are open meanwhile are shared, both ways."""
-    meanwhile = [c for c in known.open() if c.session != event.session]
+    key = _key(event)
+    meanwhile = [c for c in known.open() if c.session != key]
     call = Call(
         agent=event.agent,
-        session=event.session,
+        session=key,
         call=event.call,
         tool=event.tool,
         text=event.text,
@@ -212,26 +219,26 @@ def begun(known: Known, event: HookEvent, now: int) -> Known:
         shared=tuple(sorted({c.session for c in meanwhile})),
     )
     calls = [
-        c._replace(shared=tuple(sorted({*c.shared, event.session}))) if c in meanwhile else c
+        c._replace(shared=tuple(sorted({*c.shared, key}))) if c in meanwhile else c
         for c in known.calls
-        if (c.session, c.call) != (event.session, event.call)
+        if (c.session, c.call) != (key, event.call)
     ]
     return known._replace(calls=(*calls, call)[-KEPT_CALLS:])
 
 
 def stands_before(known: Known, event: HookEvent, point: str, now: int) -> Known:
     """The files before a call are known: they are those of this checkpoint."""
-    mine = known.call(event.session, event.call)
+    mine = known.call(_key(event), event.call)
     return known._replace(calls=tuple(c._replace(before=point, since=now) if c is mine else c for c in known.calls))
 
 
 def ended(known: Known, event: HookEvent, made: str) -> Known:
     """A call is over; `made` is the checkpoint of the files after it, "" when there was nothing to store."""
-    mine = known.call(event.session, event.call)
+    mine = known.call(_key(event), event.call)
     rest = tuple(c for c in known.calls if c is not mine)
     if not made:
         return known._replace(calls=rest)
-    return Known(known.sessions, rest, made, event.session, mine.since if mine else 0)
+    return Known(known.sessions, rest, made, _key(event), mine.since if mine else 0)
 
 
 def over(known: Known, event: HookEvent, whose: str) -> Known:
@@ -240,9 +247,10 @@ def over(known: Known, event: HookEvent, whose: str) -> Known:
     A sub-agent in the background goes on when the turn of the main conversation ends.
     """
     if whose == "session":
-        return known._replace(calls=tuple(c for c in known.calls if c.session != event.session))
+        return known._replace(calls=tuple(c for c in known.calls if c.session != _key(event)))
     subagent = event.subagent if whose == "subagent" else ""
-    calls = (c._replace(over=True) if (c.session, c.subagent) == (event.session, subagent) else c for c in known.calls)
+    mine = (_key(event), subagent)
+    calls = (c._replace(over=True) if (c.session, c.subagent) == mine else c for c in known.calls)
     return known._replace(calls=tuple(calls))
 
 
@@ -260,7 +268,14 @@ def live(known: Known) -> tuple[Live, ...]:
         if one.ended or not _there(one.pid, one.born, one.last, now) or (not one.pid and between and call is None):
             continue
         found.append(
-            Live(one.agent, one.session, one.pid, one.first, call.tool if call else "", call.started if call else 0)
+            Live(
+                one.agent,
+                session_id(one.agent, one.session),
+                one.pid,
+                one.first,
+                call.tool if call else "",
+                call.started if call else 0,
+            )
         )
     return tuple(found)
 

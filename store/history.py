@@ -48,7 +48,7 @@ def touches(workspace: Workspace, path: bytes, built: SessionTree) -> list[Touch
     for transition in workspace.transitions():
         # A restore's guard holds what was there before it: no checkpoint was made of what it left.
         point = None if transition.author == "restore" else points.get(transition.point)
-        who = seen_from(transition.who, built.info.ids)
+        who = seen_from(transition.who, built.info.keys)
         for name, pair in sorted(transition.changes.items()):
             if _is_in(name, path) and objects is not None:
                 found.append(_touch(objects, name, pair, transition.time, who, point))

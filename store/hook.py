@@ -20,6 +20,11 @@ def session_key(agent: str, session: str) -> str:
     return session if agent in ("", "claude") or not session else f"{agent}:{session}"
 
 
+def session_id(agent: str, key: str) -> str:
+    """The agent's own id of a session that is called by its key."""
+    return key.removeprefix(f"{agent}:")
+
+
 class HookEvent(NamedTuple):
     """One call of a hook; what the agent did not tell is empty."""
 

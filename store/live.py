@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import agents, recording
 from .errors import Refused
+from .hook import session_id
 from .model import Live
 from .roots import Place
 
@@ -21,8 +22,8 @@ def at_work(workspace: Workspace) -> tuple[Live, ...]:
     calls = recording.open_calls(place) if place is not None else ()
     found = {(item.agent, item.session): item for item in workspace.live()}
     for call in calls:
-        key = (call.agent, call.session)
-        known = found.get(key) or Live(call.agent, call.session, call.pid, call.started)
+        key = (call.agent, session_id(call.agent, call.session))
+        known = found.get(key) or Live(*key, call.pid, call.started)
         found[key] = replace(known, doing=call.tool, doing_since=call.started)
     return tuple(found.values())
 

@@ -21,7 +21,7 @@ from .checkpoints.points import Checkpoint
 from .durable import write_atomic
 from .errors import UnsafePlace
 from .home import data_folder, make_folder
-from .hook import HookEvent, Hooks, Step
+from .hook import HookEvent, Hooks, Step, session_key
 from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, cast, suppress
 from .processes import born, is_there, let_go
 from .roots import Place
@@ -113,7 +113,9 @@ def _root_of(event: HookEvent, home: Path) -> str:
     if event.folder:
         return roots.choose(roots.real(event.folder), home)
     for place in roots.places(home):
-        if event.session and any(s.session == event.session for s in calls.load(place.open_calls_file).sessions):
+        if event.session and any(
+            s.session == session_key(event.agent, event.session) for s in calls.load(place.open_calls_file).sessions
+        ):
             return place.root.path
     if not event.cwd:
         raise UnsafePlace("the agent does not tell its folder", todo="nothing was recorded")
@@ -151,7 +153,7 @@ def _take(place: Place, event: HookEvent, step: Step, deadline: float, asked: in
     `quiet`: whether any agent was at work before the event.
     """
     known = calls.load(place.open_calls_file)
-    call = known.call(event.session, event.call) if step.call else None
+    call = known.call(session_key(event.agent, event.session), event.call) if step.call else None
     draft = _draft(place, event, step, call, moment)._replace(quiet=quiet)
     wanted = Wanted(draft, step.save == "drift", deadline=deadline, asked=asked)
     taken = capture.take(place, wanted, wait=PATIENCE, locked=True)

@@ -18,7 +18,7 @@ from . import agents, calls, operations, roots, sides
 from .agents.base import PartialState, Source
 from .agents.forms.following import Followed
 from .catalog import catalog
-from .catalog.catalog import Content
+from .catalog.catalog import Content, Row
 from .checkpoints import capture, imports, points, timeline
 from .checkpoints.timeline import Told
 from .conversation import listing, transcripts, tree
@@ -321,7 +321,7 @@ class Workspace:
         place, content = self.place, self.content()
         if place is None:
             return []
-        told = Told(self._proof, partial(self._strangers, {row.stored.checkpoint.session for row in content.rows}))
+        told = Told(self._proof, partial(self._strangers, frozenset(map(_session_of, content.rows))))
         acts = content.operations
         return timeline.of_root(
             self.objects(), content.rows, acts, place.root.id, family, told=told, since=since, until=until
@@ -329,7 +329,7 @@ class Workspace:
 
     def _proof(self, session: str) -> Mapping[bytes, frozenset[str]]:
         """What a session's edit tools are proven to have left, by its own records."""
-        info = next((info for info in self.known_sessions() if session in info.ids), None)
+        info = next((info for info in self.known_sessions() if session in info.keys), None)
         if info is None:
             return {}
         read = self.conversation(info)
@@ -338,7 +338,7 @@ class Workspace:
     def _strangers(self, hooked: AbstractSet[str], since: int, until: int) -> bool:
         """Whether a session that never told us anything by hooks says that it was at work between two times."""
         for info in self.known_sessions():
-            if info.updated >= since and hooked.isdisjoint(info.ids):
+            if info.updated >= since and hooked.isdisjoint(info.keys):
                 entries = self.conversation(info).conversation.entries
                 if any(since <= entry.time <= until for entry in entries):
                     return True
@@ -418,6 +418,10 @@ def entry_of(built: SessionTree, entry: str | None) -> Entry | None:
 def point_of(built: SessionTree, point: str | None) -> Point | None:
     """A point of a tree by its id."""
     return next((item for item in built.points if item.id == point), None) if point else None
+
+
+def _session_of(row: Row) -> str:
+    return session_key(row.stored.checkpoint.agent, row.stored.checkpoint.session)
 
 
 def _is_one(item: Live, told: Live) -> bool:

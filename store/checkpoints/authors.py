@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from ..hook import session_id, session_key
 from ..model import Who
 from ..restore.scope import Author
 from ..states import Node
@@ -126,7 +127,7 @@ class Interval:
             return Verdict("step", session, _told(calls[0], path))
         who = self._unsure(calls)
         # Unsure is only which of its calls it was.
-        return Verdict("step", session, replace(who, agent=calls[0].agent, session=calls[0].session))
+        return Verdict("step", session, replace(who, agent=calls[0].agent, session=_id(calls[0])))
 
     def _unsure(self, calls: Sequence[Checkpoint]) -> Who:
         lines = [call.text or call.tool for call in calls] + ([BEHIND] if self.checkpoint.behind else [])
@@ -140,7 +141,7 @@ def ends_call(checkpoint: Checkpoint) -> bool:
 
 def seen_from(who: Who, family: Sequence[str]) -> Who:
     """The same, told from the sessions of one conversation: calls of all others are another session's."""
-    if who.kind in ("tool", "shell", "subagent") and who.session not in family:
+    if who.kind in ("tool", "shell", "subagent") and session_key(who.agent, who.session) not in family:
         return replace(who, kind="session")
     return who
 
@@ -162,6 +163,10 @@ def open_runs(checkpoints: Sequence[Checkpoint]) -> list[list[str]]:
     return found
 
 
+def _id(call: Checkpoint) -> str:
+    return session_id(call.agent, call.session)
+
+
 def _named(call: Checkpoint) -> frozenset[bytes]:
     return frozenset(map(os.fsencode, call.named))
 
@@ -170,4 +175,4 @@ def _told(call: Checkpoint, path: bytes) -> Who:
     names = path in _named(call)
     shell = call.tool.lower() in SHELLS or (bool(call.named) and not names)
     kind = "subagent" if call.subagent else ("shell" if shell else "tool")
-    return Who(kind, call.agent, call.session, call.call, call.tool, call.subagent, shell, call.text)
+    return Who(kind, call.agent, _id(call), call.call, call.tool, call.subagent, shell, call.text)

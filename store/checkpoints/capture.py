@@ -8,6 +8,7 @@ from .. import agents
 from ..errors import GitFailed, StoreUnwritable
 from ..git.stream import Put, put_inline
 from ..home import settings
+from ..hook import session_key
 from ..light import TYPE_CHECKING, Callable, ExitStack, Iterable, Mapping, NamedTuple, Path
 from ..roots import Place
 from ..states import Node
@@ -271,7 +272,10 @@ def _at_work(place: Place, draft: Checkpoint) -> dict[str, Any]:
     from .. import calls  # a hook has it already, and most others have none
 
     known = calls.load(place.open_calls_file)
-    return {"quiet": draft.quiet and calls.quiet(known, but=draft.session), "behind": calls.behind(known)}
+    return {
+        "quiet": draft.quiet and calls.quiet(known, but=session_key(draft.agent, draft.session)),
+        "behind": calls.behind(known),
+    }
 
 
 def _who(wanted: Wanted) -> str:

@@ -13,6 +13,7 @@ from ..catalog.catalog import Row
 from ..errors import StoreDamaged
 from ..git.compare import Nodes, compare
 from ..git.reader import Objects, Stored
+from ..hook import session_key
 from ..model import Who
 from ..operations import Record
 from ..restore.paths import parents
@@ -51,7 +52,7 @@ def of_root(
     since: int = 0,
     until: int | None = None,
 ) -> list[Transition]:
-    """The transitions of a root, the oldest first; the sessions of `family` are one and are called FAMILY.
+    """The transitions of a root, the oldest first; the sessions of `family`, by their keys, are one: FAMILY.
 
     A change that was found between the pair of checkpoints around a call is that call's step, whatever else took a
     checkpoint meanwhile; `authors` tells calls apart that were open together. Everything that was found between calls
@@ -59,7 +60,8 @@ def of_root(
     nobody knows since when it had been there. `since` and `until` are times of checkpoints: only what happened between.
     """
     told = told or Told()
-    every = [row.stored for row in rows if row.stored.checkpoint.root == root and row.stored.checkpoint.complete]
+    mine = (row.stored for row in rows if row.stored.checkpoint.root == root)
+    every = [_keyed(stored) for stored in mine if stored.checkpoint.complete]
     inside = [item for item in every if since <= item.checkpoint.time <= (until or item.checkpoint.time)]
     stored = _readable(objects, inside)
     first = stored[0].checkpoint.time if stored else since
@@ -88,6 +90,13 @@ def of_root(
     for act in moved:
         _restored(act, found)
     return [replace(item, session=FAMILY) if item.session in family else item for item in found] if family else found
+
+
+def _keyed(stored: Stored) -> Stored:
+    """Its session called by its key: ids of two agents may be equal."""
+    checkpoint = stored.checkpoint
+    key = session_key(checkpoint.agent, checkpoint.session)
+    return stored if key == checkpoint.session else stored._replace(checkpoint=checkpoint._replace(session=key))
 
 
 def _intervals(checkpoints: Sequence[Checkpoint], family: frozenset[str], told: Told) -> dict[str, Interval]:

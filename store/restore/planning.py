@@ -172,7 +172,7 @@ def _paths(
     decisions = decide(
         files.pairs,
         None if whole else workspace.recorded(),
-        [] if whole else workspace.transitions(goal.built.info.ids),
+        [] if whole else workspace.transitions(goal.built.info.keys),
         timeline.FAMILY if goal.session else "",
         left=told.left,
         touched=told.touched.keys(),

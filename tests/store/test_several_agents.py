@@ -109,19 +109,37 @@ def test_both_are_kept_when_their_agents_deleted_them(project: Path, claude: Rec
     assert all("deleted its file" in info.problem for info in store.sessions())
 
 
-def test_going_back_in_one_leaves_what_the_other_did(project: Path, claude: Recorded) -> None:
-    pi = Pi(project, "5f0c7f0a-0000-4000-8000-000000000009")
+@pytest.mark.parametrize("session", [SAME, "5f0c7f0a-0000-4000-8000-000000000009"])
+def test_going_back_in_one_leaves_what_the_other_did(project: Path, claude: Recorded, session: str) -> None:
+    pi = Pi(project, session)
     pi.turn("Fold the lines", "fold.py", "fold\n")
     store = Store.open(project)
-    for session, mine, other in ((SAME, b"page.html", "fold.py"), (pi.session.id, b"fold.py", "page.html")):
-        built = store.tree(session)
+    for name, mine, other in ((SAME, b"page.html", "fold.py"), (f"pi:{session}", b"fold.py", "page.html")):
+        built = store.tree(name)
         point = next(point for point in built.points if point.reason == "prompt")
         result = store.restore(store.plan_restore(point.id, "files"))
         assert [change.path for change in result.done] == [mine]
         assert (project / other).exists()
-        assert [act.kind for act in store.tree(session).operations] == ["restore"]
+        assert [act.kind for act in store.tree(name).operations] == ["restore"]
         store.undo(store.plan_undo())
         assert (project / os.fsdecode(mine)).exists()
+
+
+@pytest.mark.parametrize("session", [SAME, "5f0c7f0a-0000-4000-8000-000000000009"])
+def test_what_changed_while_both_had_a_shell_open_is_neither_s_own(
+    project: Path, claude: Recorded, session: str
+) -> None:
+    pi = Pi(project, session)
+    pi.asked("Build it")
+    pi.tell("tool_call", tool="bash", call="call_1", input={"command": "make"})
+    claude.asked("Make it")
+    claude.runs("make", lambda root: make(root, {"made.txt": "1\n"}))
+    pi.tell("tool_result", tool="bash", call="call_1", input={"command": "make"})
+    store = Store.open(project)
+    for name in (SAME, f"pi:{session}"):
+        point = [point for point in store.tree(name).points if point.reason == "prompt"][-1]
+        inventory = store.plan_restore(point.id, "files").inventory
+        assert b"made.txt" not in [change.path for change in inventory.restored]
 
 
 def test_a_fork_of_one_is_a_branch_of_that_one(project: Path, claude: Recorded, pi: Pi) -> None:
