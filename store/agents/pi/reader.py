@@ -73,7 +73,7 @@ def _joined(info: SessionInfo, files: Sequence[Followed[Notes]]) -> Conversation
     parents = _straightened(found.nodes)
     entries, last = _entries(found, parents)
     leaves, leaf = _leaves(found, parents, last)
-    above = set(parents)
+    above = {parents[index] for index, node in enumerate(found.nodes) if node.kind}
     info = replace(
         info,
         entries=len(entries),
@@ -109,6 +109,8 @@ class _File:
     last: int = ROOT
     """The node of the last record, from which Pi goes on."""
     newest: int = 0
+    labels: dict[str, str] = field(default_factory=dict[str, str])
+    """Id of a record → the label on it now, "" when it was taken away."""
     unknown: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     """Unknown type → node that stands for it, how many there are."""
 
@@ -197,8 +199,7 @@ class _Gathered:
         if noted.type == "message":
             return
         if noted.type == "label":
-            if noted.target in file.here:
-                self.labels[file.here[noted.target]] = noted.text
+            file.labels[noted.target] = noted.text
         elif noted.type == "session_info" and not file.former:
             title = first_line(noted.text)
             if title:
@@ -255,6 +256,9 @@ class _Gathered:
         for file in self.files:
             for index, count in file.unknown.values():
                 many[index] = max(count, many.get(index, 0))
+            for target, label in file.labels.items():
+                if target in file.here:
+                    self.labels[file.here[target]] = label
         for index, count in many.items():
             if count > 1:
                 face = self.nodes[index].faces[0]
