@@ -204,8 +204,9 @@ def _look(file: str, inode: int) -> Head:
     try:
         with open_regular(file) as opened:
             data = opened.read(WINDOW)
-            while b"\n" not in data and len(data) < LONGEST and (more := opened.read(len(data))):
-                data += more
+            if b"\n" not in data:
+                # Instructions of a person's own can make the first line alone larger.
+                data += opened.readline(LONGEST) + opened.read(WINDOW)
     except OSError as error:
         head.problem = why(error)
         return head
