@@ -10,6 +10,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ import msgspec
 from .records import Data, Json, decode_data, message_line, part_line, problem_line, session_line
 from .removed import Removed
 
+FRESH = 1_000_000_000
+"""Nanoseconds after which the time of a file tells that it was not written again."""
 PATIENCE = 2.0
 """Seconds that a reader waits for a database that somebody holds."""
 NEEDED = {
@@ -32,6 +35,7 @@ NEEDED = {
     "part": {"id", "message_id", "session_id", "data"},
 }
 """Tables and columns without which nothing can be read; whatever else is there is used when it is."""
+Looks = tuple[tuple[int, int], ...]
 _MOMENTS = ("created", "updated", "compacting", "archived")
 _TOKENS = ("input", "output", "reasoning")
 
@@ -258,8 +262,38 @@ def _write(made: BytesIO, tables: Tables, session: str, info: Json) -> None:
             made.write(line)
 
 
+_stamps: dict[tuple[str, str], tuple[Looks, tuple[int, int]]] = {}
+
+
 def stamp(path: str, session: str) -> tuple[int, int]:
-    """Two numbers that change when a session does; zeros when it is not there, or cannot be read now."""
+    """Two numbers that change when a session does; zeros when it is not there, or cannot be read now.
+
+    The database is asked only when its files changed since, or so lately that they could have changed unseen.
+    """
+    looks = _looks(path)
+    settled = max(written for _, written in looks) < time.time_ns() - FRESH
+    held = _stamps.get((path, session))
+    if held is not None and settled and held[0] == looks:
+        return held[1]
+    found = _stamp(path, session)
+    if settled and found != (0, 0):
+        _stamps[path, session] = looks, found
+    return found
+
+
+def _looks(path: str) -> Looks:
+    """Size and time of a database and of its log; zeros for what is not there."""
+    found: list[tuple[int, int]] = []
+    for file in (path, f"{path}-wal"):
+        try:
+            told = os.stat(file)
+            found.append((told.st_size, told.st_mtime_ns))
+        except OSError:
+            found.append((0, 0))
+    return tuple(found)
+
+
+def _stamp(path: str, session: str) -> tuple[int, int]:
     with suppress(Unread), reading(path) as tables:
         info = tables.session(session)
         if info is not None:
@@ -268,13 +302,52 @@ def stamp(path: str, session: str) -> tuple[int, int]:
     return (0, 0)
 
 
+class _Known(NamedTuple):
+    """Which sessions a database has, as of how its files looked."""
+
+    looks: Looks
+    sessions: frozenset[str]
+    below: dict[str, list[str]]
+    """Session → those that it started."""
+
+
+_known: dict[str, _Known] = {}
+
+
 def has(path: str, session: str) -> bool:
     """Whether a database has a session; one that cannot be read now is not taken for one without it."""
     try:
+        if session in _sessions_of(path).sessions:
+            return True
         with reading(path) as tables:
             return tables.has(session)
     except Unread:
         return os.path.exists(path)
+
+
+def children(path: str, session: str) -> list[str]:
+    """The sessions that a session started; [] when the database cannot be read."""
+    try:
+        return _sessions_of(path).below.get(session, [])
+    except Unread:
+        return []
+
+
+def _sessions_of(path: str) -> _Known:
+    """Asked for each of many sessions at a look, so it is remembered while the files look the same. Raises Unread."""
+    looks = _looks(path)
+    held = _known.get(path)
+    if held is not None and held.looks == looks:
+        return held
+    below: dict[str, list[str]] = {}
+    with reading(path) as tables:
+        parent = "parent_id" if "parent_id" in tables.columns["session"] else "NULL"
+        rows = tables.connection.execute(f"SELECT id, {parent} FROM session ORDER BY id").fetchall()
+    for uid, above in rows:
+        if above is not None:
+            below.setdefault(_text(above), []).append(_text(uid))
+    _known[path] = _Known(looks, frozenset(_text(uid) for uid, _ in rows), below)
+    return _known[path]
 
 
 def line(path: str, uid: str) -> bytes:

@@ -14,18 +14,20 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import BinaryIO
 
+import msgspec
+
 from ...git.foreign import Foreign, Held
 from ...model import Conversation
 from ..base import Evidence, FileState, LazyFiles, PartialState, Source
 from ..forms.contents import inside
-from ..forms.jsonl import Unreadable
+from ..forms.jsonl import lines
 from .events import READ_ONLY
 from .faces import EDIT_TOOLS, paths_of
 from .home import data_home
 from .places import AGENT, source_of
-from .records import MESSAGE, PART, SESSION, Data
-from .records import reading as records
+from .records import MESSAGE, PART, SESSION, Data, Line, decode_line, nanoseconds
 
+_PART = b'{"kind":"part"'
 _KEPT = 512
 """Comparisons of trees that are remembered: trees never change, and a session is read again as it grows."""
 
@@ -54,25 +56,25 @@ class Step:
     calls: list[Call] = field(default_factory=list[Call])
 
 
-def steps(sources: Sequence[Source]) -> Iterator[Step]:
-    """The steps that have a snapshot, each once, in the order of the sources."""
+def steps(sources: Sequence[Source], *, calls: bool = False) -> Iterator[Step]:
+    """The steps that have a snapshot, each once, in the order of the sources; with what they called when asked for."""
     seen: set[str] = set()
     for source in sources:
         try:
             with source.open() as stream:
-                yield from _steps_of(stream, seen)
+                yield from _steps_of(stream, seen, calls)
         except OSError:
             continue
 
 
-def _steps_of(stream: BinaryIO, seen: set[str]) -> Iterator[Step]:
+def _steps_of(stream: BinaryIO, seen: set[str], calls: bool) -> Iterator[Step]:
     project, message, open_step = "", Data(), None
-    for _, _, line in records.read(stream):
-        if isinstance(line, Unreadable) or line.data is None:
-            continue
-        data = line.data
+    for line in _telling(stream, calls):
+        data = line.data or Data()
         if line.kind == SESSION:
             project = data.project
+            if not _folder(project):
+                return
         elif line.kind == MESSAGE:
             if open_step is not None:
                 yield open_step
@@ -91,13 +93,25 @@ def _steps_of(stream: BinaryIO, seen: set[str]) -> Iterator[Step]:
         yield open_step
 
 
+def _telling(stream: BinaryIO, calls: bool) -> Iterator[Line]:
+    """The lines that tell of steps; what is no record is the reader's to tell."""
+    for _, data, _ in lines(stream):
+        part = data.startswith(_PART)
+        if part and b'"snapshot":' not in data and not (calls and b'"tool":' in data):
+            continue
+        try:
+            yield decode_line(data)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+
+
 def _worktree(message: Data) -> str:
     return message.path.root if message.path is not None and not isinstance(message.path, str) else ""
 
 
 def _call(uid: str, part: Data) -> Call:
     state = part.state
-    time = int((state.time.end or state.time.start) * 1_000_000) if state is not None and state.time is not None else 0
+    time = nanoseconds(state.time.end or state.time.start) if state is not None and state.time is not None else 0
     paths = paths_of(part.tool, state.given if state is not None else None)
     return Call(uid, part.tool, time, paths, state is not None and state.status == "completed")
 
@@ -139,14 +153,20 @@ class Snapshots:
         return None
 
 
+def _folder(project: str) -> str:
+    """The folder of a project's snapshots; "" when it has none."""
+    if not project or os.sep in project or project.startswith("."):
+        return ""
+    folder = os.path.join(data_home(), "snapshot", project)
+    return folder if os.path.isdir(folder) else ""
+
+
 def _git_dirs(project: str, worktree: str) -> list[str]:
     """Where a snapshot may be: a repository for each work tree of a project; in older versions one for the project."""
-    if not project or os.sep in project or project.startswith("."):
-        return []
-    folder = os.path.join(data_home(), "snapshot", project)
+    folder = _folder(project)
     named = hashlib.sha1(os.fsencode(worktree), usedforsecurity=False).hexdigest()
     try:
-        others = sorted(name for name in os.listdir(folder) if len(name) == len(named) and name != named)
+        others = sorted(name for name in os.listdir(folder or os.devnull) if len(name) == len(named) and name != named)
     except OSError:
         return []
     found = [os.path.join(folder, name) for name in (named, *others)] + [folder]
@@ -257,7 +277,7 @@ def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | 
     left: dict[bytes, set[str]] = {}
     touched: dict[bytes, list[tuple[int, str]]] = {}
     outside: set[str] = set()
-    for step in steps(_sources(conversation, sources)):
+    for step in steps(_sources(conversation, sources), calls=True):
         calls = [call for call in step.calls if call.id in shown]
         place, held = snapshots.place(step), snapshots.of(step, step.after) if step.after else None
         changes = _changes(step, held, place) if place is not None and held is not None else {}

@@ -84,17 +84,36 @@ def sources(info: SessionInfo) -> list[Source]:
     main = [source_of(file) for file in info.files if not info.id.startswith(UNREAD)]
     if not main:
         return []
-    by_parent: dict[str, list[str]] = {}
-    for file, item in _everything([]):
-        if parent := string(item, "parentID"):
-            by_parent.setdefault(parent, []).append(file)
-    wanted, children = list(info.ids), dict[str, None]()
-    for parent in wanted:
-        for file in by_parent.get(parent, ()):
-            if file not in children and file not in info.files:
-                children[file] = None
-                wanted.append(session_of(file))
+    below = _Below()
+    wanted, children = list(zip(info.files, info.ids, strict=False)), dict[str, None]()
+    for file, session in wanted:
+        for child in below.of(file, session):
+            if child not in children and child not in info.files:
+                children[child] = None
+                wanted.append((child, session_of(child)))
     return [*main, *(source_of(file) for file in children)]
+
+
+class _Below:
+    """Finds the sessions that a session started: those of its sub-agents."""
+
+    def __init__(self) -> None:
+        self._in_files: dict[str, list[str]] | None = None
+
+    def of(self, file: str, session: str) -> list[str]:
+        """What they are read from, in the same place as the session itself."""
+        path, inside = split(file)
+        if inside:
+            return [f"{path}#{child}" for child in database.children(path, session)]
+        if _is_pending(file):
+            # Its sub-agents' sessions are those of the session that it was forked from.
+            return []
+        if self._in_files is None:
+            self._in_files = {}
+            for other in storage.session_files(data_home()):
+                if parent := string(storage.session_info(other), "parentID"):
+                    self._in_files.setdefault(parent, []).append(other)
+        return self._in_files.get(session, [])
 
 
 def source_of(file: str) -> Source:

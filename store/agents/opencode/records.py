@@ -152,6 +152,7 @@ class Line(Struct, gc=False):
 
 
 reading = Records(Line, (b'{"kind":"',))
+decode_line = msgspec.json.Decoder(Line).decode
 decode_data = msgspec.json.Decoder(Data).decode
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 _NAMED = re.compile(rb'\{"kind":"(?:message|part)","id":"([^"\\]*)"')
