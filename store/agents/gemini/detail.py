@@ -12,7 +12,7 @@ from msgspec import UnsetType
 from ...model import Block, Entry
 from ...text import clean, without_colour
 from ..forms.plain import items, string, table
-from . import places
+from ..forms.regular import open_regular
 from .callkeys import MARK
 from .faces import EDIT_TOOLS, MESSAGES, answer_text, typed
 from .records import Line, parse, parts_of, records
@@ -22,7 +22,7 @@ OpenFile = Callable[[str], BinaryIO]
 
 def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
     """The parts of an entry in full; a message that is gone or unreadable is shown as such."""
-    data = _record(entry, open_file or places.open_file)
+    data = _record(entry, open_file or open_regular)
     record, line = parse(data), _line(data)
     if not record or line is None:
         text = clean(data.decode("utf-8", "replace"), keep_lines=True)
@@ -44,7 +44,7 @@ def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
 
 def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
     """Model, tokens and the like; only what the record has."""
-    record = parse(_record(entry, open_file or places.open_file))
+    record = parse(_record(entry, open_file or open_regular))
     tokens = table(record.get("tokens"))
     call = _call_of(entry, record)
     found = {

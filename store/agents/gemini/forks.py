@@ -29,10 +29,12 @@ from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
+from ..forms.belonging import is_under
+from ..forms.regular import open_regular
 from . import places
 from .faces import typed
 from .filenames import CHATS
-from .places import MARKER, folder_of, is_under
+from .places import MARKER, folder_of
 from .reader import Reading
 from .records import Line, Unreadable, nanoseconds, parse, records
 from .replay import Place
@@ -231,7 +233,7 @@ class _Line:
 
     def _opened(self, name: str) -> BinaryIO:
         source = self._sources.get(name)
-        return source.open() if source is not None else places.open_file(name)
+        return source.open() if source is not None else open_regular(name)
 
     def _read(self, spots: Iterable[Place]) -> list[bytes]:
         """Messages as single lines, in the order in which they are asked for."""

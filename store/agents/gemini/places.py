@@ -21,8 +21,10 @@ import msgspec
 
 from ... import jsontext
 from ...model import SessionInfo
-from ...text import first_line
+from ...text import first_line, path_text
 from ..base import Source
+from ..forms.belonging import Belonging
+from ..forms.regular import open_regular, why
 from .faces import faces
 from .filenames import CHATS, is_session, started
 from .home import gemini_folder
@@ -38,7 +40,7 @@ _UPDATED = re.compile(rb'"(?:lastUpdated|timestamp)":\s?"([0-9T:.+-]{19,29}Z?)"'
 _TEXTS = {name: re.compile(rb'"%s":\s?("(?:[^"\\]|\\.)*")' % name.encode()) for name in ("sessionId", "summary")}
 _STARTED = re.compile(rb'"startTime":\s?"([^"]{10,40})"')
 _FORKED = re.compile(rb'"forkedFrom":\s?\{"sessionId":\s?"([^"]+)"')
-_SHORT_ID = re.compile(r"-([0-9A-Za-z]{8})\.jsonl?$")
+_ID = re.compile(r"-([0-9A-Za-z]{8}(?:-[0-9a-f-]{27})?)\.jsonl?$")
 
 _text = msgspec.json.Decoder(str).decode
 
@@ -79,13 +81,12 @@ def folder_of(cwd: str) -> str:
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
     """Sessions that were started in the root or under it, not under a nested root; the newest first."""
-    real = os.path.realpath(root)
-    inner = [os.path.realpath(folder) for folder in nested if is_under(os.path.realpath(folder), real)]
+    belonging = Belonging(root, nested)
+    hashes = (_hashed(root), _hashed(belonging.root))
     found: list[_Seen] = []
     for folder, project in project_folders():
-        cwd = project or (root if os.path.basename(folder) in (_hashed(root), _hashed(real)) else "")
-        there = os.path.realpath(cwd) if cwd else ""
-        if is_under(there, real) and not any(is_under(there, other) for other in inner):
+        cwd = project or (root if os.path.basename(folder) in hashes else "")
+        if cwd and belonging.has(os.path.abspath(cwd)):
             found += [seen for file in session_files(folder) if (seen := _look(file, cwd)) is not None]
     infos = [_info(family) for family in _families(_one_of_each(found))]
     return sorted(infos, key=lambda info: (-info.updated, info.id))
@@ -107,24 +108,22 @@ def sources(info: SessionInfo) -> list[Source]:
 
 def on_disk(file: str) -> Source:
     """A file as a source; one of the old form is written anew at each change."""
-    return Source(file, partial(open_file, file), grows=not file.endswith(".json"))
+    if file.endswith(".json"):
+        return Source(file, partial(open_regular, file), grows=False, ids=_ids)
+    return Source(file, partial(open_regular, file))
 
 
-def open_file(file: str) -> BinaryIO:
-    """Opens a file of the agent for reading."""
-    return open(file, "rb")
-
-
-def is_under(path: str, root: str) -> bool:
-    """Whether a path is a folder or lies under it; both are taken as they are written."""
-    return bool(path) and (path == root or path.startswith(root.rstrip(os.sep) + os.sep))
+def _ids(file: BinaryIO) -> frozenset[str]:
+    """The messages of a session of the old form, each with how much it tells."""
+    found = read_json(file.read())
+    return frozenset(f"{line.id} {length}" for _, length, line in found[1]) if found is not None else frozenset()
 
 
 def session_files(folder: str) -> list[str]:
     """The files of sessions of their own in a project's folder."""
     try:
         with os.scandir(os.path.join(folder, CHATS)) as items:
-            return sorted(item.path for item in items if is_session(item.name) and item.is_file())
+            return sorted(item.path for item in items if is_session(item.name))
     except OSError:
         return []
 
@@ -149,9 +148,9 @@ class _Seen:
 
 
 def _look(file: str, cwd: str) -> _Seen | None:
-    """The first and the last 64 KiB of a file; None for one in which nothing was said."""
+    """The first and the last 64 KiB of a file; None for one in which nothing was said: a start leaves such behind."""
     try:
-        with open_file(file) as opened:
+        with open_regular(file) as opened:
             status = os.fstat(opened.fileno())
             head = opened.read(WINDOW)
             seen = _Seen(file, _told(head, "sessionId"), status.st_size, status.st_mtime_ns, cwd)
@@ -163,15 +162,14 @@ def _look(file: str, cwd: str) -> _Seen | None:
             opened.seek(max(0, status.st_size - WINDOW))
             tail = opened.read()
     except OSError as error:
-        short = _SHORT_ID.search(file)
-        why = f"its file cannot be read ({error.strerror})"
-        return _Seen(file, short[1] if short else os.path.basename(file), 0, 0, cwd, problem=why)
-    if not seen.first and (seen.id or not head.strip(b"\0 \r\n")):
-        return None
+        return _Seen(file, _id_in_name(file), 0, 0, cwd, problem=why(error))
+    if not seen.first:
+        if seen.id and len(head) == status.st_size and _is_a_start(head):
+            return None
+        seen.problem = "nothing of a conversation can be read" if head.strip(b"\0 \r\n") else "the file is empty"
     if not seen.id:
-        short = _SHORT_ID.search(file)
-        seen.id = short[1] if short else os.path.basename(file)
-        seen.problem = "its header cannot be read"
+        seen.id = _id_in_name(file)
+        seen.problem = seen.problem or "its header cannot be read"
     if file.endswith(".jsonl"):
         seen.id = _told(tail, "sessionId", last=True) or seen.id
     seen.summary = _told(tail, "summary", last=True)
@@ -179,6 +177,19 @@ def _look(file: str, cwd: str) -> _Seen | None:
     # The time of a fork's file is set back, and copying a file changes it: what the records say is better.
     seen.updated = newest or seen.updated
     return seen
+
+
+def _is_a_start(data: bytes) -> bool:
+    """Whether a file has whole lines alone, and none of a kind that is not known here."""
+    lines = [line for _, _, line in records(BytesIO(data))]
+    return data.endswith(b"\n") and not any(isinstance(line, Unreadable) for line in lines)
+
+
+def _id_in_name(file: str) -> str:
+    """What stands for the session of a file that does not tell it."""
+    name = os.path.basename(file)
+    found = _ID.search(name)
+    return found[1] if found else path_text(name)
 
 
 def _look_at_head(seen: _Seen, head: bytes, *, whole: bool) -> None:
@@ -323,7 +334,7 @@ def session_of(file: str) -> str:
     if seen is not None:
         return seen.id
     try:
-        with open_file(file) as opened:
+        with open_regular(file) as opened:
             return _told(opened.read(WINDOW), "sessionId")
     except OSError:
         return ""

@@ -6,7 +6,6 @@ problems; the rest stays whole.
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +13,8 @@ from typing import BinaryIO
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ..base import Source
+from ..forms.regular import why
+from ..forms.uncollected import uncollected
 from .faces import Face, faces
 from .filenames import sub_agent_of
 from .records import Brief, Line, Unreadable, messages_in, read_json, records
@@ -21,15 +22,9 @@ from .replay import ROOT, Log, Message, Node, Tree
 
 
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    """All of a session that its sources hold; the main files in the order of their age. Raises OSError only."""
-    paused = gc.isenabled()
-    # Many small objects are made and none is garbage: the collector would only walk them again.
-    gc.disable()
-    try:
+    """All of a session that its sources hold; the main files in the order of their age. Never raises."""
+    with uncollected():
         return Reading(info).conversation(sources)
-    finally:
-        if paused:
-            gc.enable()
 
 
 class Reading:
@@ -54,13 +49,13 @@ class Reading:
     def replay(self, sources: Sequence[Source]) -> None:
         """The sessions' own files; none of its sub-agents."""
         for source in sources:
-            if not sub_agent_of(source.name):
+            if not sub_agent_of(source.file):
                 self._read(source, "")
 
     def conversation(self, sources: Sequence[Source]) -> Conversation:
         self.replay(sources)
         for source in sources:
-            if side := sub_agent_of(source.name):
+            if side := sub_agent_of(source.file):
                 self._read(source, side)
         made = _Entries(self)
         entries = made.entries()
@@ -90,11 +85,14 @@ class Reading:
         self.files.append(source.name)
         self.sessions.append(self._session_of(source, side))
         log = Log(number, side)
-        with source.open() as file:
-            if source.name.endswith(".json"):
-                self._read_json(file, log)
-            else:
-                self._read_lines(file, log)
+        try:
+            with source.open() as file:
+                if source.file.endswith(".json"):
+                    self._read_json(file, log)
+                else:
+                    self._read_lines(file, log)
+        except OSError as error:
+            self.problems.append(Problem(why(error), source.name))
         if not side:
             session = self.sessions[number]
             self.tips[session] = max(self.tips.get(session, ROOT), log.tip, key=self._time_of)
@@ -104,9 +102,9 @@ class Reading:
 
     def _session_of(self, source: Source, side: str) -> str:
         if side:
-            return os.path.basename(os.path.dirname(source.name))
+            return os.path.basename(os.path.dirname(source.file))
         pairs = dict(zip(self.info.files, self.info.ids, strict=False))
-        return pairs.get(source.name) or _id_inside(source) or self.info.id
+        return pairs.get(source.file) or _id_inside(source) or self.info.id
 
     def _read_json(self, file: BinaryIO, log: Log) -> None:
         found = read_json(file.read())

@@ -91,7 +91,10 @@ class Tree:
         if known is not None and any(node == known for _, node in reversed(log.listed)):
             self._renew(known, log, message)
             return
-        if known is not None and self._heard(self.nodes[known].parent) == self._heard(log.tip):
+        if known is not None and self._is_kept(log, known):
+            log.listed.append((message.id, known))
+            return
+        if known is not None and self._follows(log, known):
             self._renew(known, log, message)
             if self.nodes[known].file != log.file:
                 self._bury_notices(log)
@@ -168,6 +171,16 @@ class Tree:
         if node.file == log.file or len(faces) > len(node.faces):
             node.faces, node.file, node.offset, node.length = faces, log.file, message.offset, message.length
 
+    def _follows(self, log: Log, known: int) -> bool:
+        """Whether a known message follows where the log goes on; a summary follows nothing in a copy that begins so."""
+        node = self.nodes[known]
+        return self._heard(node.parent) == self._heard(log.tip) or (log.tip == ROOT and bool(node.instead))
+
+    def _is_kept(self, log: Log, known: int) -> bool:
+        """Whether a known message was said before the compression that the log has behind it."""
+        path = self._path(log.tip)
+        return known in path and any(self.nodes[node].instead for node in path[path.index(known) + 1 :])
+
     def _heard(self, index: int) -> int:
         """The nearest node upwards that is more than a notice."""
         while index >= 0 and not self.nodes[index].spoken:
@@ -242,6 +255,10 @@ class _Overlay:
                 self.log.hidden.add(message.id)
                 continue
             node = self._node_of(message, known, faces, kept[-1] if kept else ROOT)
+            if node is not None and self.tree.nodes[node].instead and node not in self.places and self.path:
+                # A summary that the conversation went back behind: it says what stands on the path.
+                told.append((message, ROOT, ()))
+                continue
             if node is not None:
                 kept.append(node)
                 self._join(message.id, known, node)
@@ -264,6 +281,7 @@ class _Overlay:
             if known is not None:
                 self.tree.nodes[known].dead = True
             self.log.own[uid] = node
+            self.tree.index.setdefault(uid, node)
 
     def _settle(self, told: list[tuple[Message, int | None, tuple[Face, ...]]], kept: list[int]) -> None:
         """Makes nodes of what is new, below all that was said: at the beginning of a list it is a summary."""

@@ -10,7 +10,8 @@ import os
 
 from ...model import Live
 from ...processes import born
-from .places import AGENT, folder_of, is_under, session_files
+from ..forms.belonging import is_under
+from .places import AGENT, folder_of, session_files
 
 _PROGRAM = b"gemini"
 

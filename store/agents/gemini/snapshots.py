@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from ...git.foreign import Foreign
 from ...model import Conversation, Entry
 from ..base import FileState, LazyFiles
+from ..forms.belonging import is_under
 from ..forms.plain import string, table
 from . import callkeys, places
 from .home import gemini_folder
@@ -111,7 +112,7 @@ def _prefix(project: str, root: str) -> bytes | None:
     real = os.path.realpath(project)
     if real == root:
         return b""
-    return os.fsencode(os.path.relpath(real, root)) + b"/" if places.is_under(real, root) else None
+    return os.fsencode(os.path.relpath(real, root)) + b"/" if is_under(real, root) else None
 
 
 def _repository(name: str) -> Foreign | None:
