@@ -140,7 +140,7 @@ def test_a_program_that_is_gone_is_told_first(project: Path, program: str, machi
         ("PreToolUse", 'echo héllo "x"', 7, "Bash", "210573cb9917a3fe5d27c27b8d21ff5b959a702d7eb51187c0787e4a2ad218d4"),
         (
             "UserPromptSubmit",
-            "echo hello",
+            "echo hi",
             10,
             None,
             "d1cae2592e7f8e6aee100211ab5d4d746d693ce20dd381c184248461aa0d63b2",
