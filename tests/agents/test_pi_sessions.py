@@ -154,6 +154,25 @@ def say(screen: Terminal, text: str, answer: str) -> None:
     screen.see(answer)
 
 
+def test_recording_goes_on_in_every_session_of_one_process(recorded: PiCli, screens: None) -> None:
+    with recorded.screen() as screen:
+        say(screen, "QUESTION one", "Just an answer")
+        screen.type("/new")
+        screen.press("Enter")
+        screen.see("New session started")
+        say(screen, "QUESTION two", "Just an answer")
+        screen.type("/fork")
+        screen.press("Enter")
+        screen.see("Fork from Message")
+        screen.press("Enter")
+        screen.see("Forked to new session")
+        screen.press("C-u")
+        say(screen, "QUESTION three", "Just an answer")
+    shown = [info["id"] for info in recorded.forkpoint("sessions") if info["agent"] == "pi"]
+    made = [text for session in shown for text in checkpoints(recorded.forkpoint("log", session), "prompt")]
+    assert sorted(made) == ["QUESTION one", "QUESTION three", "QUESTION two"]
+
+
 def test_a_restore_during_a_slow_call_is_refused(recorded: PiCli) -> None:
     asleep = recorded.project / ".asleep"
     running = recorded.start("Do TURNSLOW please")

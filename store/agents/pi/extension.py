@@ -23,6 +23,7 @@ import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 
 const PROGRAM = %(program)s;
+const READ_ONLY = %(read_only)s;
 const PATIENCE = %(patience)d, HURRY = %(hurry)d, FORGOTTEN = %(forgotten)d, LONGEST = %(longest)d;
 let waiting = 0; // calls that did not come back in time
 
@@ -48,8 +49,8 @@ export default function forkpoint(pi) {
   });
   on("tool_call", (event, ctx) => call("tool_call", event, ctx));
   on("tool_result", (event, ctx) => call("tool_result", event, ctx));
-  on("agent_end", (event, ctx) => tell("agent_end", { entry: here(ctx) }, ctx));
-  on("session_tree", (event, ctx) => tell("session_tree", { entry: here(ctx), left: event.oldLeafId }, ctx));
+  on("agent_end", (_, ctx) => tell("agent_end", { entry: here(ctx) }, ctx));
+  on("session_tree", (_, ctx) => tell("session_tree", { entry: here(ctx) }, ctx));
   on("session_shutdown", (event, ctx) => tell("session_shutdown", { reason: event.reason, entry: here(ctx) }, ctx));
 }
 
@@ -59,8 +60,6 @@ function call(name, event, ctx) {
   return tell(name, { call: event.toolCallId, tool: event.toolName, input: shortened(event.input) }, ctx);
 }
 
-const READ_ONLY = %(read_only)s;
-
 async function tell(event, more, ctx) {
   const session = ctx.sessionManager;
   const said = await run(
@@ -69,7 +68,6 @@ async function tell(event, more, ctx) {
       session: session.getSessionId(),
       file: session.getSessionFile(),
       cwd: ctx.cwd,
-      mode: ctx.mode,
       pid: process.pid,
       ...more,
     }),

@@ -11,7 +11,7 @@ from forkpoint.store.hook import HookEvent, Step
 
 from tests.builders.pi import Job, PiSession
 
-TOLD = {"session": "s1", "file": "/home/me/.pi/agent/sessions/x.jsonl", "cwd": "/shop", "mode": "tui", "pid": 4711}
+TOLD = {"session": "s1", "file": "/home/me/.pi/agent/sessions/x.jsonl", "cwd": "/shop", "pid": 4711}
 
 
 def event(name: str, **more: object) -> HookEvent:
@@ -62,7 +62,7 @@ def test_beginnings_ends_and_rewinds_are_told_with_where_the_conversation_stands
     assert (started.name, started.source, started.entry) == ("SessionStart", "fork", "0badcafe")
     assert step(started).tells
     assert step(event("agent_end")).over == "turn"
-    assert step(event("session_tree", entry="a", left="b")) == Step("drift", "stop", "after", over="turn")
+    assert step(event("session_tree", entry="a")) == Step("drift", "stop", "after", over="turn")
     ended = event("session_shutdown", reason="quit")
     assert (ended.name, step(ended).over) == ("SessionEnd", "session")
 
