@@ -210,12 +210,12 @@ class Workspace:
 
     def _kept_sources(self, info: SessionInfo, told: set[str], *, gone: bool) -> list[Source]:
         """What the store has of a session's files besides: former versions, and where files are gone what they held."""
-        content, place = self._content or self.content(), self.place
+        content = self._content or self.content()
         names = {transcripts.name_of(info.agent, session) for session in info.ids}
         kept = [item for name in sorted(names) if (item := content.kept.get(name)) is not None]
-        if place is None or not (gone or any(part.former for item in kept for part in item.parts.values())):
+        if not kept or not (gone or any(part.former for item in kept for part in item.parts.values())):
             return []
-        objects = self.objects()
+        place, objects = self.need_place(), self.objects()
         away = {str(act.fork.get("file")) for act in listing.forks_away(content.operations, place.root.id)}
         found = {source.name: source for item in kept for source in transcripts.sources(objects, item)}
         return [

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 WIRE_LOG = b'{"type":"api-request'
 PIECE = 16 << 20
 """Bytes of a growing file that are read at a time: a first copy of a huge one becomes several segments."""
-HELD = 16 << 20
-"""A version of at most so many bytes is read once, and looked at in memory."""
+HELD = 32 << 20
+"""Versions of at most so many bytes in all are read once, and looked at in memory."""
 SMALLEST, LARGEST, ONE_OF = 8 << 10, 1 << 20, 8
 """Bytes of a version's pieces; one ends behind a line that every so many-th line is like, wherever that stands."""
 MARK = 4096
@@ -109,6 +109,8 @@ class _Plan:
     gone: list[Part] = field(default_factory=list[Part])
     """Former versions that tell nothing more: their segments leave the newest tree, where they may."""
     changed: bool = False
+    held: int = 0
+    """Bytes of versions that are in memory."""
 
     def __post_init__(self) -> None:
         self.parts = dict(self.kept.parts) if self.kept else {}
@@ -143,15 +145,25 @@ class _Plan:
         self._judge(source, source.open)
 
     def _look_at_version(self, source: Source, part: Part | None, stamp: tuple[int, int], inode: int) -> None:
-        held = _held(source)
+        held_before, held = self.held, self._in_memory(source)
         with held.open() as stream:
             mark = _digest(iter(partial(stream.read, LARGEST), b""))
         if part is not None and part.whole and part.mark == mark:
+            self.held = held_before
             return
         if part is not None and (part.whole or self._kept_digest(source.name, part) != mark):
             self._push_back(source, part)
         self._begin(held, Part(self._new_key(source), 0, whole=True, stamp=stamp, inode=inode))
         self._judge(source, held.open)
+
+    def _in_memory(self, source: Source) -> Source:
+        """The source with its bytes in memory, while these are not too many: reading it may be dear."""
+        with source.open() as stream:
+            data = stream.read(HELD - self.held + 1)
+        if self.held + len(data) > HELD:
+            return source
+        self.held += len(data)
+        return replace(source, opener=partial(io.BytesIO, data))
 
     def _begin(self, source: Source, part: Part) -> None:
         self.parts[source.name] = part
@@ -284,13 +296,6 @@ def _inode(source: Source) -> int:
         return os.stat(source.name).st_ino
     except OSError:
         return 0
-
-
-def _held(source: Source) -> Source:
-    """The source with its bytes in memory, where they are not too many: reading it may be dear."""
-    with source.open() as stream:
-        data = stream.read(HELD + 1)
-    return replace(source, opener=partial(io.BytesIO, data)) if len(data) <= HELD else source
 
 
 def _told(source: Source, stream: BinaryIO) -> Told | None:

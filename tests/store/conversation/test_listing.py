@@ -68,3 +68,27 @@ def test_a_fork_that_was_taken_back_stays_away_though_the_store_read_it(agent: R
     store.label(point.id, "a later operation")
     shutil.rmtree(agent.session.home / "projects")
     assert rows(Store.open(agent.project).tree()) == before
+
+
+def test_what_was_cut_off_a_session_s_file_stays_in_its_tree(agent: Recorded) -> None:
+    """Some other program cuts the file back to its first turn, and the agent goes on from there."""
+    before = agent.store().tree()
+    lines = agent.session.file.read_bytes().splitlines(keepends=True)
+    second = next(n for n, line in enumerate(lines) if b"Fold the lines" in line and b'"type":"user"' in line)
+    agent.session.file.write_bytes(b"".join(lines[:second]))
+    agent.session.leaf = next(
+        entry for entry in before.entries if "Fold" in entry.text and entry.kind == "prompt"
+    ).parent
+    agent.asked("Another way")
+    agent.stops()
+    built = agent.store().tree()
+    assert {entry.id for entry in before.entries} <= {entry.id for entry in built.entries}
+    assert [branch.state for branch in built.branches] == ["active", "left"]
+    store = agent.store()
+    tree = store.tree()
+    assert all(store.blocks(entry) for entry in tree.entries if entry.kind in ("prompt", "tool_call"))
+    fork = store.fork(store.plan_fork(next(branch.head for branch in tree.branches if branch.state == "left")))
+    assert "Fold the lines" in (agent.session.file.parent / f"{fork.session}.jsonl").read_text()
+    assert all(finding.ok for finding in store.verify())
+    agent.session.file.unlink()
+    assert {entry.id for entry in agent.store().tree().entries} >= {entry.id for entry in built.entries}
