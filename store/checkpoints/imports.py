@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..agents.base import FileState, LazyFiles, PartialState
 from ..errors import StoreDamaged
+from ..git.reader import Objects
 from ..git.stream import Put, Stream, blob_id, put, put_inline
 from ..proof import ledger
 from ..restore.paths import refused
@@ -23,7 +24,7 @@ from .points import Checkpoint
 def allowed(state: PartialState) -> PartialState:
     """The state without paths that are never read into the store: an agent may well have edited a `.git` (rule 1)."""
     if isinstance(state.files, LazyFiles):
-        return replace(state, files=state.files.without(refused))
+        return replace(state, files=state.files.without(lambda path: bool(refused(path))))
     files = {path: file for path, file in state.files.items() if not refused(path)}
     if len(files) == len(state.files):
         return state
@@ -31,23 +32,57 @@ def allowed(state: PartialState) -> PartialState:
 
 
 def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
-    """Stores a partial state; returns when it is on the disk. Raises StoreDamaged when a backup is gone."""
+    """Stores a partial state; returns when it is on the disk. Raises StoreDamaged when a backup is gone.
+
+    A state may be a whole tree: one content at a time is in memory, and what the store has is not written again.
+    """
+    room = Room(place.home)
+    with place.writing("import"):
+        stream = Stream(place.git_dir)
+        try:
+            lines, size = _contents(Objects(place.git_dir), stream, state, room)
+            checkpoint = _record(place, agent, state, size)
+            lines.append(put_inline(points.encode(checkpoint), points.RECORD.encode()))
+            stream.commit(checkpoint.ref, checkpoint.time, lines)
+        except BaseException:
+            stream.abandon()
+            raise
+        stream.close()
+        ledger.moved(place, checkpoint.ref)
+    return checkpoint
+
+
+def _contents(objects: Objects, stream: Stream, state: PartialState, room: Room) -> tuple[list[Put], int]:
+    """Writes what the files hold; gives where it stands in the tree, with the modes, and how many bytes it is."""
     lines: list[Put] = []
     modes: dict[str, int] = {}
-    contents: dict[str, bytes] = {}
-    size = 0
+    sizes: dict[str, int] = {}
+    total = 0
     for path, file in sorted(state.files.items()):
         if file.kind != "file":
             continue
-        data = bytes_of(file)
-        oid = blob_id(data)
-        contents[oid] = data
-        size += len(data)
+        oid = file.oid
+        if oid and oid not in sizes and objects.holds(oid):
+            sizes[oid] = objects.size(oid)
+        if oid not in sizes:
+            data = bytes_of(file)
+            oid = blob_id(data)
+            if oid not in sizes:
+                room.take(len(data))
+                stream.blob(data, oid)
+                sizes[oid] = len(data)
+        total += sizes[oid]
         mode = file.mode & 0o7777
         lines.append(put(0o100755 if mode & 0o100 else 0o100644, oid, b"files/" + path))
         if mode not in (0o644, 0o755):
             modes[os.fsdecode(path)] = mode
-    checkpoint = Checkpoint(
+    if modes:
+        lines.append(put_inline(points.encode_modes(modes), points.MODES.encode()))
+    return lines, total
+
+
+def _record(place: Place, agent: str, state: PartialState, size: int) -> Checkpoint:
+    return Checkpoint(
         id=state.id,
         root=place.root.id,
         reason="import",
@@ -63,22 +98,6 @@ def store(place: Place, agent: str, state: PartialState) -> Checkpoint:
         known=tuple(os.fsdecode(path) for path in sorted(state.files)),
         inferred=tuple(os.fsdecode(path) for path in sorted(state.files) if state.files[path].inferred),
     )
-    if modes:
-        lines.append(put_inline(points.encode_modes(modes), points.MODES.encode()))
-    lines.append(put_inline(points.encode(checkpoint), points.RECORD.encode()))
-    Room(place.home, size)
-    with place.writing("import"):
-        stream = Stream(place.git_dir)
-        try:
-            for data in contents.values():
-                stream.blob(data)
-            stream.commit(checkpoint.ref, checkpoint.time, lines)
-        except BaseException:
-            stream.abandon()
-            raise
-        stream.close()
-        ledger.moved(place, checkpoint.ref)
-    return checkpoint
 
 
 def bytes_of(file: FileState) -> bytes:
