@@ -261,7 +261,7 @@ def _imports(
             time=state.time,
             label=held.labels.get(state.id, ""),
             pinned=state.id in held.pinned,
-            files=sum(1 for file in state.files.values() if file.kind == "file"),
+            files=state.present,
             complete=False,
             stored=False,
             known=len(state.files),
