@@ -36,7 +36,14 @@ def environment(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     # What it takes is little, and gone again with it.
     own = {"FORKPOINT_HOME": str(folder / "forkpoint"), "FORKPOINT_LEAST_FREE": "0"}
-    return {**kept, **own, "CLAUDE_CONFIG_DIR": str(folder / "claude")}
+    # Hooks that the person has in other agents are not the demo's.
+    homes = {
+        "CLAUDE_CONFIG_DIR": "claude",
+        "CODEX_HOME": "codex",
+        "GEMINI_CLI_HOME": "gemini",
+        "PI_CODING_AGENT_DIR": "pi",
+    }
+    return {**kept, **own, **{name: str(folder / home) for name, home in homes.items()}}
 
 
 @dataclass(slots=True)
