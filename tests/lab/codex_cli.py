@@ -105,8 +105,8 @@ class CodexCli(RealAgent):
 
     def prepare(self) -> None:
         """The stub as its model's provider. Only models that it knows get the tool that patches files."""
-        self.config.mkdir(parents=True)
-        (self.folder / "tmp").mkdir()
+        self.config.mkdir(parents=True, exist_ok=True)
+        (self.folder / "tmp").mkdir(exist_ok=True)
         (self.config / "config.toml").write_text(
             f"""model = "gpt-5.5"  # the person's own comment
 model_provider = "stub"
