@@ -187,6 +187,8 @@ class Point:
     """Lines against the point before; None where not counted (yet)."""
     known: int = 0
     """Partial points: how many paths it knows."""
+    whole: bool = False
+    """Partial points: of a whole tree that the agent's own snapshots hold, what the shell did included."""
     text: str = ""
     """How the moment is named when its entry is not readable."""
     late: bool = False

@@ -65,6 +65,14 @@ def title(point: Point | None, entry: Entry | None) -> str:
     return "now"
 
 
+def known(point: Point) -> str:
+    """What a partial checkpoint knows, and what it does not."""
+    files = f"{point.known:,} file{'' if point.known == 1 else 's'}"
+    if point.whole:
+        return f"knows {files}, what the shell did included; what is ignored is not known here"
+    return f"knows {files}; what the shell did is not known here"
+
+
 def agent(name: str) -> str:
     """What people call an agent; its name where this forkpoint does not know it."""
     try:

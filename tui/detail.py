@@ -62,8 +62,7 @@ def heading(outline: Outline, row: Row, now: int, signs: Signs) -> list[Paragrap
     paragraphs = [text(one_line(row.text), "strong"), Paragraph(spans)]
     if point is not None and not point.complete:
         who = agent(outline.tree.info.agent) or "the agent"
-        known = f"Recorded by {who}, knows {count(point.known, 'file')}; what the shell did is not known here."
-        paragraphs.append(text(known, "said"))
+        paragraphs.append(text(f"Recorded by {who}, {naming.known(point)}.", "said"))
     return [*paragraphs, BLANK]
 
 
@@ -305,10 +304,8 @@ def facts(store: Store, outline: Outline, row: Row, now: int) -> list[Paragraph]
 
 def point_facts(point: Point, now: int) -> list[tuple[str, str]]:
     """What a checkpoint is."""
-    known = f"{count(point.files, 'file')}"
-    if not point.complete:
-        known = f"partial: knows {count(point.known, 'file')}; what the shell did is not known here"
-    facts = [("Checkpoint", point.id), ("Made", reason(point)), ("Time", full_time(point.time)), ("Files", known)]
+    files = count(point.files, "file") if point.complete else f"partial: {naming.known(point)}"
+    facts = [("Checkpoint", point.id), ("Made", reason(point)), ("Time", full_time(point.time)), ("Files", files)]
     if point.label:
         facts.append(("Label", point.label))
     if point.pinned:

@@ -139,6 +139,11 @@ class PartialState:
     """Paths whose backup is gone: unknown, but worth telling."""
 
     @property
+    def whole(self) -> bool:
+        """Whether it is that of a whole tree, in which is what the shell did too."""
+        return isinstance(self.files, LazyFiles)
+
+    @property
     def present(self) -> int:
         """How many of the paths are files."""
         if isinstance(self.files, LazyFiles):
@@ -297,5 +302,8 @@ class Agent(Protocol):
         ...
 
     def hooks_problem(self, root: str) -> str:
-        """Why its hooks do not tell us what it does in a root ("not installed" …), in words; "" when they do."""
+        """Why its hooks do not tell us what it does in a root ("not installed" …), in words; "" when they do.
+
+        What `install` does not cure has behind ": " what a person is to do.
+        """
         ...

@@ -95,6 +95,7 @@ def _record(place: Place, agent: str, state: PartialState, size: int) -> Checkpo
         files=sum(1 for file in state.files.values() if file.kind == "file"),
         bytes=size,
         complete=False,
+        whole=state.whole,
         known=tuple(os.fsdecode(path) for path in sorted(state.files)),
         inferred=tuple(os.fsdecode(path) for path in sorted(state.files) if state.files[path].inferred),
     )

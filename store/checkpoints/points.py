@@ -76,6 +76,8 @@ class Checkpoint(NamedTuple):
     complete: bool = True
     known: tuple[str, ...] = ()
     """Partial checkpoints: the paths that they speak of, those that were absent included."""
+    whole: bool = False
+    """Partial checkpoints: of a whole tree that the agent's own snapshots hold, what the shell did included."""
     inferred: tuple[str, ...] = ()
     """Those of them whose state was concluded from later evidence (rule 16)."""
     uncaptured: Mapping[str, str] = {}

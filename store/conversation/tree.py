@@ -236,6 +236,7 @@ def _point(row: Row, binding: Binding | None, branch_of: Mapping[str, str], held
         added=row.added,
         removed=row.removed,
         known=len(checkpoint.known),
+        whole=checkpoint.whole,
         text=checkpoint.text,
         late=checkpoint.late,
         uncaptured=len(checkpoint.uncaptured),
@@ -265,6 +266,7 @@ def _imports(
             complete=False,
             stored=False,
             known=len(state.files),
+            whole=state.whole,
         )
         for state in states
         if state.files and state.entry_id not in covered and state.id not in stored

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .. import agents, diff, live
+from .. import agents, diff, live, naming
 from ..agents.base import Evidence
 from ..checkpoints import timeline
 from ..contents import TooLarge
@@ -259,7 +259,7 @@ def _note(asked: Goal, goal: Goal, scope: Scope, fork: ForkPlan | None) -> str:
         notes.append("Files as of the end of the calls that ran in parallel.")
     if scope in ("files", "both") and point is not None:
         if not point.complete:
-            notes.append(f"Recorded by the agent, knows {point.known} files; what the shell did is not known here.")
+            notes.append(f"Recorded by the agent, {naming.known(point)}.")
         elif goal.time - point.time > 60 * 10**9:
             notes.append(f"Files as of {(goal.time - point.time) // (60 * 10**9)} min before this row.")
     if fork is not None and fork.note:

@@ -213,6 +213,8 @@ def test_a_forkpoint_command_goes_back_to_a_tree_of_before_it_was_there(
     log = forkpoint("log")
     points = [point["id"] for point in log["checkpoints"] if point["reason"] == "import"]
     assert len(points) == 3
+    shown = forkpoint("restore", points[0], "--files", "--all", "--dry-run")
+    assert "knows 5 files, what the shell did included" in shown["note"]
     forkpoint("restore", points[0], "--files", "--all", "--yes")
     assert (project / "a.txt").read_text() == "one\n"
     assert (project / "gone.txt").read_text() == "delete me\n"
