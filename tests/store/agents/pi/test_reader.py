@@ -154,6 +154,18 @@ def test_a_branch_summary_tells_of_the_branch_that_was_left(session: PiSession, 
     assert first != answer
 
 
+def test_summaries_that_older_versions_wrote_as_messages_are_shown(session: PiSession, shop: Path) -> None:
+    session.turn("One")
+    session.message("compactionSummary", summary="So far", tokensBefore=1200)
+    session.message("branchSummary", summary="Tried\nin vain", fromId=None)
+    found = read(shop)
+    assert rows(found)[2:] == [
+        ("summary", "Conversation compacted (1,200 tokens before)"),
+        ("summary", "Summary of the branch that was left: Tried"),
+    ]
+    assert [pi.blocks(item)[0].text for item in found.entries[2:]] == ["So far", "Tried\nin vain"]
+
+
 def test_a_label_stands_before_the_text_of_what_it_is_on(session: PiSession, shop: Path) -> None:
     one = session.turn("One")
     two = session.turn("Two")
