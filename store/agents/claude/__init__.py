@@ -16,19 +16,40 @@ if TYPE_CHECKING:
 NAME = "claude"
 TITLE = "Claude Code"
 
+OWN = (
+    "projects",
+    "file-history",
+    "sessions",
+    "session-env",
+    "shell-snapshots",
+    "todos",
+    "tasks",
+    "plans",
+    "backups",
+    "paste-cache",
+    "debug",
+    "history.jsonl",
+    ".claude.json",
+    ".credentials.json",
+)
+"""Names in the config home. What is not among them a person writes: settings, commands, agents, skills."""
+
+
+def config_home() -> str:
+    """`$CLAUDE_CONFIG_DIR`, else `~/.claude`; it need not exist."""
+    chosen = os.environ.get("CLAUDE_CONFIG_DIR")
+    return os.path.abspath(os.path.expanduser(chosen)) if chosen else os.path.expanduser("~/.claude")
+
 
 def detect() -> bool:
     """Whether Claude Code has ever been used here."""
-    from .home import config_home
-
     return os.path.isdir(config_home())
 
 
 def own_data() -> tuple[str, ...]:
-    """What Claude Code keeps in its config home for itself; settings, commands and the like are the person's."""
-    from .home import own_data
-
-    return own_data()
+    """Real paths of what the program keeps for itself, its sessions above all (rule 14)."""
+    home = os.path.realpath(config_home())
+    return tuple(os.path.join(home, name) for name in OWN)
 
 
 def watched(root: str) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ from ..forms.belonging import Belonging
 from ..forms.jsonl import LONGEST
 from ..forms.regular import descriptor, on_disk, open_regular, why
 from ..forms.uncollected import uncollected
+from . import config_home
 from .faces import faces
 from .filenames import META, folder_beside, session_of, sub_agent_of
-from .home import config_home
 from .records import WIRE_LOG, Unreadable, nanoseconds, parse, records
 
 AGENT = "claude"

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from ...model import Live
 from ..forms.belonging import is_under
-from .home import config_home
+from . import config_home
 from .places import AGENT
 
 _MILLISECOND = 1_000_000

@@ -15,19 +15,52 @@ if TYPE_CHECKING:
 NAME = "codex"
 TITLE = "Codex CLI"
 
+OWN = (
+    "sessions",
+    "archived_sessions",
+    "history.jsonl",
+    "session_index.jsonl",
+    "shell_snapshots",
+    "thread-writer-locks",
+    "log",
+    "tmp",
+    ".tmp",
+    "packages",
+    "auth.json",
+    "installation_id",
+    "models_cache.json",
+    "version.json",
+)
+"""Names in the home. What is not among them a person writes: configuration, hooks, prompts, rules, skills."""
+DATABASES = ("state", "logs", "goals", "memories", "queue", "thread_history")
+"""Names of its databases, before the number of their form."""
+
+
+def config_home() -> str:
+    """`$CODEX_HOME`, else `~/.codex`; it need not exist."""
+    chosen = os.environ.get("CODEX_HOME")
+    return os.path.abspath(os.path.expanduser(chosen)) if chosen else os.path.expanduser("~/.codex")
+
 
 def detect() -> bool:
     """Whether Codex CLI has ever been used here."""
-    from .home import config_home
-
     return os.path.isdir(config_home())
 
 
 def own_data() -> tuple[str, ...]:
-    """What Codex CLI keeps in its home for itself; configuration, hooks, prompts and skills are the person's."""
-    from .home import own_data
+    """Real paths of what the program keeps for itself, its sessions above all (rule 14)."""
+    home = os.path.realpath(config_home())
+    return (*(os.path.join(home, name) for name in OWN), *_databases(home))
 
-    return own_data()
+
+def _databases(home: str) -> list[str]:
+    """Its databases with what belongs to them: the numbers in their names change between versions."""
+    beginnings = tuple(f"{name}_" for name in DATABASES)
+    try:
+        names = os.listdir(home)
+    except OSError:
+        return []
+    return [os.path.join(home, name) for name in names if ".sqlite" in name and name.startswith(beginnings)]
 
 
 def watched(root: str) -> tuple[str, ...]:

@@ -21,9 +21,9 @@ from ..base import Source
 from ..forms.belonging import Belonging
 from ..forms.jsonl import LONGEST, Unreadable, from_raw, lines, nanoseconds
 from ..forms.regular import on_disk, open_regular, why
+from . import config_home
 from .faces import face
 from .filenames import ENDING, rollout
-from .home import config_home
 from .records import META, Base, body_of, kind_of, records
 
 AGENT = "codex"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ...model import Live
 from ..forms.belonging import is_under
-from .home import config_home
+from . import config_home
 from .places import AGENT, cwd_of
 
 LOCKS = "/proc/locks"

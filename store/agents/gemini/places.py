@@ -25,9 +25,9 @@ from ...text import first_line, path_text
 from ..base import Source
 from ..forms.belonging import Belonging
 from ..forms.regular import open_regular, why
+from . import gemini_folder
 from .faces import faces
 from .filenames import CHATS, is_session, started
-from .home import gemini_folder
 from .records import Line, Unreadable, messages_in, nanoseconds, read_json, records
 
 AGENT = "gemini"
@@ -231,16 +231,27 @@ def _closed(head: bytes) -> bytes:
 
 
 def _told(data: bytes, name: str, *, last: bool = False) -> str:
-    """The first or last value of a name; of a session's id only where it stands in a record of its own."""
-    found = list(_TEXTS[name].finditer(data)) if last else [m for m in (_TEXTS[name].search(data),) if m]
-    for match in reversed(found):
+    """The first or last value of a name that stands in a header or in changes of one, not in a message."""
+    pattern = _TEXTS[name]
+    if not last:
+        first = pattern.search(data)
+        return _value(first[1]) if first else ""
+    for match in reversed(list(pattern.finditer(data))):
         before = data[: match.start()].rsplit(b"\n", 1)[-1].strip()
-        if before in (b"", b"{", b'{"$set":{') or before.startswith((b'{"$set":{"', b'{"sessionId"')) or not last:
-            try:
-                return first_line(_text(match[1]))
-            except msgspec.DecodeError:
-                continue
+        if before in (b"", b"{", b'{"$set":{') or (name != "sessionId" and before.startswith(_HEADERS)):
+            if b'"messages":' not in before and (value := _value(match[1])):
+                return value
     return ""
+
+
+_HEADERS = (b'{"$set":{"', b'{"sessionId":"')
+
+
+def _value(text: bytes) -> str:
+    try:
+        return first_line(_text(text))
+    except msgspec.DecodeError:
+        return ""
 
 
 def _one_of_each(found: list[_Seen]) -> list[_Seen]:

@@ -17,8 +17,7 @@ from ...model import Conversation, Entry
 from ..base import FileState, LazyFiles
 from ..forms.belonging import is_under
 from ..forms.plain import string, table
-from . import callkeys, places
-from .home import gemini_folder
+from . import callkeys, gemini_folder, places
 from .records import parse
 
 CHECKPOINTS = "checkpoints"
