@@ -67,7 +67,7 @@ def status(workspace: Workspace) -> Status:
         )
     cause = cause_of(workspace)
     in_use = tuple(name for name in agents.names() if agents.get(name).detect())
-    why = cause or (f"hooks of {_titles(hooked)}" if hooked else _not_installed(in_use))
+    why = cause or (f"hooks of {_titles(hooked)}" if hooked else _not_installed(in_use, workspace.root))
     return Status(
         workspace.root,
         bool(hooked) and not cause,
@@ -84,9 +84,13 @@ def status(workspace: Workspace) -> Status:
     )
 
 
-def _not_installed(in_use: tuple[str, ...]) -> str:
+def _not_installed(in_use: tuple[str, ...], root: str) -> str:
     if not in_use:
         return "no agent is in use here yet: forkpoint install AGENT"
+    problems = {name: agents.get(name).hooks_problem(root) for name in in_use}
+    waiting = next((name for name in in_use if ": " in problems[name]), "")
+    if waiting:
+        return f"{naming.agent(waiting)}: hooks {problems[waiting]}"
     return f"no hooks of {_titles(in_use)} are installed: forkpoint install"
 
 

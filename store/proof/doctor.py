@@ -26,8 +26,8 @@ def doctor(workspace: Workspace) -> list[Finding]:
     for name in agents.names():
         module = agents.get(name)
         if module.detect():
-            problem = module.hooks_problem(workspace.root)
-            todo = f"forkpoint install {name}" if problem else ""
+            problem, _, todo = module.hooks_problem(workspace.root).partition(": ")
+            todo = todo or (f"forkpoint install {name}" if problem else "")
             found.append(Finding(not problem, f"{module.TITLE}: hooks {problem or 'installed'}", todo))
     cause = cause_of(workspace)
     if cause:

@@ -40,8 +40,8 @@ EVENTS = (
 """The events that forkpoint records at; formats.md 2.7 tells when each fires, and `Interrupt` at Esc."""
 
 UNTRUSTED = (
-    'installed, but not trusted yet: start codex and choose "Trust all and continue", or type /hooks in it; until then '
-    "it runs none of them, and codex exec never asks"
+    "installed, but not trusted yet, so none of them runs: start codex (codex exec never asks) and choose "
+    '"Trust all and continue", or type /hooks in it'
 )
 CHANGED = (
     "installed, but changed since they were trusted: start codex and choose "
@@ -73,7 +73,7 @@ def hooks_problem(root: str | os.PathLike[str], env: Mapping[str, str] = os.envi
         return problem
     config = _config(env)
     if _is_off(config):
-        return f"switched off (features.hooks in {_config_file(env)})"
+        return f"switched off: take features.hooks out of {_config_file(env)}"
     found = [one for one in installed(root, env) if not one.missing and not one.unread]
     problems = [_trust_problem(one, config) or _project_problem(one, root, config, env) for one in found]
     return "" if "" in problems else problems[0]
@@ -100,7 +100,7 @@ def _trust_problem(found: Installed, config: Mapping[str, Any]) -> str:
         for key in keys:
             state = state or _table(states, key)
         if state.get("enabled") is False:
-            return f"switched off in Codex CLI's own list of hooks ({place})"
+            return f"switched off ({place}): type /hooks in codex, and switch it on"
         if "trusted_hash" not in state:
             problem = UNTRUSTED
         elif state["trusted_hash"] != expected:
