@@ -11,6 +11,7 @@ import os
 __all__ = [
     "Callable",
     "Collection",
+    "ContextVar",
     "ExitStack",
     "Generator",
     "Iterable",
@@ -33,6 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
     from contextlib import ExitStack, contextmanager, suppress
+    from contextvars import ContextVar
     from functools import lru_cache
     from hashlib import blake2b
     from operator import attrgetter
@@ -61,6 +63,10 @@ else:
             return lambda function: _lru_cache_wrapper(function, maxsize, False, tuple)
     except ImportError:
         from functools import lru_cache
+    try:
+        from _contextvars import ContextVar
+    except ImportError:
+        from contextvars import ContextVar
     try:
         from _blake2 import blake2b
     except ImportError:

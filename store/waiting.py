@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
-
-from .light import Callable, Generator, contextmanager
+from .light import Callable, ContextVar, Generator, contextmanager
 
 Tell = Callable[[str], None]
 """Gets one line of clean text."""

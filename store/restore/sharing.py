@@ -37,10 +37,19 @@ def both(first: Callable[[], First], second: Callable[[Alone], Second]) -> tuple
     """Does two things at once; of the second, in a process of its own, what it gives in plain values.
 
     None where that came to nothing, whatever the reason. The second process has ended when this returns or raises.
+    Where none can be started the first one does both.
     """
-    reader, writer = os.pipe()
+    try:
+        reader, writer = os.pipe()
+    except OSError:
+        return first(), second(never_alone)
     parent = os.getpid()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        return first(), second(never_alone)
     if child == 0:
         os.close(reader)
         _do(lambda: second(lambda: os.getppid() != parent), writer)

@@ -35,7 +35,12 @@ class Vouching:
         self._ended = False
         self._reader, writer = os.pipe()
         os.set_blocking(self._reader, False)
-        self._child = os.fork()
+        try:
+            self._child = os.fork()
+        except OSError:
+            os.close(self._reader)
+            os.close(writer)
+            raise
         if self._child == 0:
             try:
                 os.close(self._reader)  # else it would outlive a killed walk, and hold its locks
@@ -74,7 +79,9 @@ def begun(root: str, index: Index, own: Own, skip: Collection[tuple[int, int]]) 
     while _ended:
         with suppress(ChildProcessError):
             os.waitpid(_ended.pop(), 0)
-    return Vouching(root, index, own, skip)
+    with suppress(OSError):  # too many files or processes: one will do
+        return Vouching(root, index, own, skip)
+    return None
 
 
 def may_begin() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
@@ -96,6 +97,18 @@ def test_each_item_is_answered_in_its_place_though_the_second_process_dies(monke
     assert sharing.each(squared, NUMBERS) == squares
     assert asked == NUMBERS  # the second half by the first process, after all
     assert sharing.each(lambda number: number * number, NUMBERS) == squares
+
+
+@pytest.mark.parametrize("call", ["fork", "pipe"])
+def test_where_no_second_process_can_be_started_the_first_does_both(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> int:
+        raise BlockingIOError(errno.EAGAIN, "too many")
+
+    held = len(os.listdir("/dev/fd"))
+    monkeypatch.setattr(os, call, refused)
+    assert sharing.both(os.getpid, lambda alone: (os.getpid(), alone())) == (os.getpid(), (os.getpid(), False))
+    assert sharing.each(str, NUMBERS) == list(map(str, NUMBERS))
+    assert len(os.listdir("/dev/fd")) == held
 
 
 def test_no_second_process_is_begun_beside_other_threads_or_for_little(monkeypatch: pytest.MonkeyPatch) -> None:

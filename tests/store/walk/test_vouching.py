@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -127,3 +128,20 @@ def test_a_process_with_threads_is_not_copied(project: Path, monkeypatch: pytest
     second = begun(str(project), index, (), ())
     assert second is not None
     second.end()
+
+
+@pytest.mark.parametrize("call", ["fork", "pipe"])
+def test_where_no_second_process_can_be_started_one_walks(
+    project: Path, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> int:
+        raise BlockingIOError(errno.EAGAIN, "too many")
+
+    index = indexed(project)
+    (project / "new").write_text("new", "utf-8")
+    monkeypatch.setattr(vouching, "FEWEST", 0)
+    monkeypatch.setattr(vouching, "_processors", lambda: 2)
+    held = len(os.listdir("/dev/fd"))
+    monkeypatch.setattr(os, call, refused)
+    assert scan(str(project), index, LIMITS).changed.keys() == {"new"}
+    assert len(os.listdir("/dev/fd")) == held
