@@ -140,7 +140,7 @@ class GeminiSession:
     def calls(self, jobs: Sequence[Job], text: str = "") -> str:
         """An answer whose calls run side by side: the message again with its calls, then what the model was given."""
         uid = self.reply(text)
-        made = [self._call(job) for job in jobs]
+        made = [self.call_record(job) for job in jobs]
         self.listed[-1]["toolCalls"] = made
         self.line(self.listed[-1])
         self.message("user", [part for call in made for part in call["result"]])
@@ -235,7 +235,8 @@ class GeminiSession:
         answers = [part for call in calls for part in call["result"]]
         return [again, {**self._new("user", answers), "id": f"{message['id']}_response"}]
 
-    def _call(self, job: Job) -> Json:
+    def call_record(self, job: Job) -> Json:
+        """A call as the program records it."""
         uid = f"{job.tool}__{uuid.uuid4().hex[:10]}"
         answer = {"functionResponse": {"id": uid, "name": job.tool, "response": {"output": job.output}}}
         call: Json = {"id": uid, "name": job.tool, "args": job.args, "result": [answer], "status": job.status}

@@ -237,10 +237,11 @@ def _told(data: bytes, name: str, *, last: bool = False) -> str:
         first = pattern.search(data)
         return _value(first[1]) if first else ""
     for match in reversed(list(pattern.finditer(data))):
-        before = data[: match.start()].rsplit(b"\n", 1)[-1].strip()
-        if before in (b"", b"{", b'{"$set":{') or (name != "sessionId" and before.startswith(_HEADERS)):
-            if b'"messages":' not in before and (value := _value(match[1])):
-                return value
+        before = data[: match.start()].rsplit(b"\n", 1)[-1]
+        # In the old form, which is indented, the header's own names stand at the first level.
+        own = before in (b"  ", b"{", b'{"$set":{')
+        if own or (name != "sessionId" and before.startswith(_HEADERS) and b'"messages":' not in before):
+            return _value(match[1])
     return ""
 
 
