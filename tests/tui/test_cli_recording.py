@@ -190,8 +190,9 @@ def test_an_agent_that_wants_to_be_asked_first_says_so(project: Path, machine: P
     (machine / ".codex").mkdir()
     answer = forkpoint("install", "codex")
     assert answer.code == 0
-    assert any(line.startswith("Codex CLI: installed, but not trusted yet: start codex") for line in answer.lines)
+    assert any(line.startswith("Codex CLI: installed, but not trusted yet") for line in answer.lines)
     assert forkpoint("status").code == 1
+    assert "Codex CLI: hooks installed, but not trusted yet" in forkpoint("status", "--json").json["why"]
 
 
 PAYLOAD = {
