@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
 from ..forms.contents import blob, inside
-from ..forms.plain import items, table
+from ..forms.plain import items, string, table
 from .edits import edited
 from .paths import EDIT_TOOLS, READ_ONLY, absolute
 from .places import AGENT, on_disk
@@ -27,6 +27,8 @@ _FOLLOWED = EDIT_TOOLS | {"read"}
 _GONE = "ENOENT"
 
 Json = dict[str, Any]
+Aims = dict[str, tuple[str, bool]]
+"""Call → the path that it is about, and whether it is about all of the file."""
 
 
 class _Version(NamedTuple):
@@ -64,6 +66,8 @@ class _Known:
 class _Told:
     """All that a conversation's calls tell."""
 
+    changed: set[str]
+    """Paths that edit tools aim at: only what is told of these is of use."""
     states: dict[str, _Known] = field(default_factory=dict[str, _Known])
     """Prompt → what was known just before it."""
     edited: dict[str, list[tuple[Entry, str]]] = field(default_factory=dict[str, list[tuple[Entry, str]]])
@@ -74,9 +78,14 @@ class _Told:
     """Path → git blob ids of the contents that edit tools left there."""
 
 
-def file_states(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> list[PartialState]:
-    """States just before prompts, the oldest first, of the files that Pi's edit tools changed in this conversation."""
-    told = _followed(conversation, sources)
+def file_states(
+    conversation: Conversation, root: str, sources: Sequence[Source] | None = None, aims: Aims | None = None
+) -> list[PartialState]:
+    """States just before prompts, the oldest first, of the files that Pi's edit tools changed in this conversation.
+
+    aims: what calls were seen to aim at; it is added to, for whoever asks again when the session has grown.
+    """
+    told = _followed(conversation, sources, {} if aims is None else aims)
     real = os.path.realpath(root)
     parents = {entry.id: entry.parent for entry in conversation.entries}
     later = _known_later(conversation, told, parents)
@@ -143,7 +152,7 @@ def _known_later(
 
 def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> Evidence:
     """Contents that the session's edit tools left, and the steps known to have changed a path."""
-    told = _followed(conversation, sources)
+    told = _followed(conversation, sources, {})
     real = os.path.realpath(root)
     left: dict[bytes, frozenset[str]] = {}
     touched: dict[bytes, tuple[tuple[int, str], ...]] = {}
@@ -159,15 +168,15 @@ def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | 
     return Evidence(left, touched, outside)
 
 
-def _followed(conversation: Conversation, sources: Sequence[Source] | None) -> _Told:
+def _followed(conversation: Conversation, sources: Sequence[Source] | None, aims: Aims) -> _Told:
     """Follows the contents of files along every branch."""
-    told = _Told()
-    cwd = conversation.info.cwd
-    waiting = Counter(entry.parent for entry in conversation.entries)
+    entries = conversation.entries
+    told = _Told(changed={path for entry in entries if entry.kind == "tool_call" for path in entry.paths})
+    waiting = Counter(entry.parent for entry in entries)
     known: dict[str, _Known] = {}
     calls: dict[str, Entry] = {}
-    with _Files(sources) as files:
-        for entry in conversation.entries:
+    with _Files(sources, conversation.info.cwd, aims) as files:
+        for entry in entries:
             state = _arriving(entry, known, waiting)
             known[entry.id] = state
             if entry.kind == "prompt":
@@ -177,7 +186,7 @@ def _followed(conversation: Conversation, sources: Sequence[Source] | None) -> _
                 # It may have been killed in the middle: then there is no result.
                 state.doubt += entry.tool not in _FOLLOWED | READ_ONLY
             elif entry.kind == "tool_result":
-                _take_result(told, state, entry, calls.get(entry.call), files, cwd)
+                _take_result(told, state, entry, calls.get(entry.call), files)
             elif entry.flavour == "shell":
                 state.doubt += 1
     return told
@@ -191,13 +200,13 @@ def _arriving(entry: Entry, known: dict[str, _Known], waiting: Counter[str | Non
     return known[entry.parent].copy() if waiting[entry.parent] else known.pop(entry.parent)
 
 
-def _take_result(told: _Told, state: _Known, entry: Entry, call: Entry | None, files: _Files, cwd: str) -> None:
+def _take_result(told: _Told, state: _Known, entry: Entry, call: Entry | None, files: _Files) -> None:
     if entry.tool not in _FOLLOWED:
         state.doubt += entry.tool not in READ_ONLY
         return
     if call is None:
         return
-    seen = _seen(entry, call, state, files, cwd)
+    seen = _seen(entry, call, state, told, files)
     if seen is None:
         return
     changes = entry.tool in EDIT_TOOLS and not entry.error
@@ -215,29 +224,27 @@ def _take_result(told: _Told, state: _Known, entry: Entry, call: Entry | None, f
         told.left.setdefault(seen.path, set()).add(blob(seen.after))
 
 
-def _seen(entry: Entry, call: Entry, state: _Known, files: _Files, cwd: str) -> _Seen | None:
-    """What a call of one of Pi's own tools tells of a path; None when it tells nothing."""
-    given = table(_call_of(files.record(call), call.call).get("arguments"))
-    message = table(files.record(entry).get("message"))
-    path = given.get("path")
-    if not isinstance(path, str) or not path:
+def _seen(entry: Entry, call: Entry, state: _Known, told: _Told, files: _Files) -> _Seen | None:
+    """What a call of one of Pi's own tools tells of a path; None when it tells nothing of use."""
+    path, whole = files.aim(call)
+    if path not in told.changed:
         return None
-    path = absolute(path, cwd)
+    if entry.tool == "write" and not entry.error:
+        content = files.arguments(call).get("content")
+        return _Seen(path, True, _written(content) if isinstance(content, str) else True)
+    message = table(files.record(entry).get("message"))
     shown = _text_of(message)
     if entry.error:
         return _Seen(path, None, None) if _GONE in shown and path not in state.files else None
-    if entry.tool == "write":
-        content = given.get("content")
-        return _Seen(path, True, _written(content) if isinstance(content, str) else True)
     if entry.tool == "read":
-        whole = not given.get("offset") and not given.get("limit") and not message.get("details")
-        if not whole or "\ufffd" in shown or any(part.get("type") != "text" for part in _parts(message)):
+        plain = all(part.get("type") == "text" for part in _parts(message))
+        if not whole or not plain or message.get("details") or "\ufffd" in shown:
             return None
         return _Seen(path, shown, shown)
     before = state.files.get(path)
     if before is None or before.text is None:
         return _Seen(path, True, True)
-    after = edited(before.text, given, table(message.get("details")))
+    after = edited(before.text, files.arguments(call), table(message.get("details")))
     return _Seen(path, True, True if after is None else after)
 
 
@@ -249,8 +256,10 @@ def _written(content: str) -> str:
 class _Files:
     """Records of entries, read at their places; every file is opened once."""
 
-    def __init__(self, sources: Sequence[Source] | None) -> None:
+    def __init__(self, sources: Sequence[Source] | None, cwd: str, aims: Aims) -> None:
         self._sources = {source.name: source for source in sources or ()}
+        self._cwd = cwd
+        self._aims = aims
         self._open: dict[str, BinaryIO | None] = {}
 
     def __enter__(self) -> _Files:
@@ -260,6 +269,22 @@ class _Files:
         for file in self._open.values():
             if file is not None:
                 file.close()
+
+    def aim(self, call: Entry) -> tuple[str, bool]:
+        """The path that a call is about, and whether it is about all of the file; "" for none."""
+        if call.paths:
+            return call.paths[0], True
+        if call.id not in self._aims:
+            given = self.arguments(call)
+            path = string(given, "path")
+            whole = not given.get("offset") and not given.get("limit")
+            self._aims[call.id] = (absolute(path, self._cwd) if path else "", whole)
+        return self._aims[call.id]
+
+    def arguments(self, call: Entry) -> Json:
+        """What a call asked for."""
+        parts = _parts(table(self.record(call).get("message")))
+        return table(next((part.get("arguments") for part in parts if part.get("id") == call.call), None))
 
     def record(self, entry: Entry) -> Json:
         """The record of an entry; {} when it is gone."""
@@ -276,11 +301,6 @@ class _Files:
             return {}
         file.seek(span.offset)
         return parse(file.read(span.length))
-
-
-def _call_of(record: Json, call: str) -> Json:
-    """The part of an answer that makes a call."""
-    return next((part for part in _parts(table(record.get("message"))) if part.get("id") == call), table(None))
 
 
 def _parts(message: Json) -> list[Json]:

@@ -21,7 +21,7 @@ from ..forms.growing import Followed, Growing
 from ..forms.links import DETACHED, HIDDEN, ROOT, break_cycles, skip_hidden
 from ..forms.uncollected import uncollected
 from .faces import Face
-from .history import file_states
+from .history import Aims, file_states
 from .notes import ASIDE, Noted, Notes
 from .places import session_of
 from .records import NEWEST, Unreadable
@@ -38,12 +38,14 @@ class Reading:
     def __init__(self) -> None:
         self._cwd = ""
         self._files = Growing(self._fresh, Notes.read_on)
+        self._aims: Aims = {}
 
     def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
         """All of the session that its sources hold now."""
         if info.cwd != self._cwd:
             self._cwd = info.cwd
             self._files = Growing(self._fresh, Notes.read_on)
+            self._aims = {}
         with uncollected():
             return _joined(info, self._files.read(_newest_first(sources)))
 
@@ -51,7 +53,7 @@ class Reading:
         self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
     ) -> list[PartialState]:
         """States of files at each prompt, as the calls of Pi's own tools tell them."""
-        return file_states(conversation, root, sources)
+        return file_states(conversation, root, sources, self._aims)
 
     def _fresh(self, source: Source) -> Notes:
         return Notes(source, self._cwd)
