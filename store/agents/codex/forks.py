@@ -123,35 +123,6 @@ def plan_fork(
     )
 
 
-def write_fork(fork: Fork) -> None:
-    """Writes a planned fork; never over anything. Raises ForkpointError, StoreUnwritable."""
-    folder = os.path.dirname(fork.file)
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        with beside(folder) as (temporary, descriptor):
-            os.fchmod(descriptor, 0o600)
-            write_all(descriptor, fork.data)
-            os.utime(descriptor, ns=(fork.mtime, fork.mtime))
-            os.fsync(descriptor)
-            give_name(temporary, fork.file)
-        sync_folder(folder)
-    except FileExistsError:
-        raise ForkpointError("a session with this id is already there", path=fork.file, todo="try again") from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"the fork cannot be written ({error.strerror})", path=fork.file, todo="free space, or check permissions"
-        ) from None
-
-
-def untouched(fork_file: str, digest: str) -> bool:
-    """Whether a fork's file is still byte for byte what we wrote."""
-    try:
-        with open(fork_file, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == digest
-    except OSError:
-        return False
-
-
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
     """The command that goes on with a session. A fork before the first prompt is a file too: its id is known."""
     return ("codex", "resume", session), cwd

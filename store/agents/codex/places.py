@@ -30,6 +30,8 @@ AGENT = "codex"
 WINDOW = 64 << 10
 _CWD = re.compile(rb"(?:<cwd>|Current working directory: )([^<\n\\\"]+)")
 _STAMP = b'"timestamp":"'
+_COMPRESSED = ".zst"
+"""What ends the name of a file that was put away compressed, where the person switched that on (formats 2.1)."""
 
 
 def folders() -> tuple[str, str]:
@@ -94,8 +96,9 @@ def heads() -> list[Head]:
         if head is None or head.inode != inode or (not head.whole and head.stamp_of_file != _stamp_of(file)):
             head = _heads.known[file] = _look(file, inode)
         found.append(head)
-    # After a crash a file can stand in both folders: the first one counts.
-    unique = {head.name: head for head in reversed(found)}
+    # After a crash a file can stand in both folders, or compressed beside itself: the first one counts.
+    found.sort(key=lambda head: head.file.endswith(_COMPRESSED))
+    unique = {head.name.removesuffix(_COMPRESSED): head for head in reversed(found)}
     return sorted(unique.values(), key=lambda head: (head.stamp, head.name))
 
 
@@ -137,12 +140,26 @@ def sources_of(info: SessionInfo) -> list[Source]:
         if head.parent in threads and head.file not in wanted:
             inside[head.file] = None
             threads.add(head.thread)
-    return [on_disk(file) for file in dict.fromkeys((*sorted(before), *wanted, *inside))]
+    named = dict.fromkeys((*sorted(before), *wanted, *inside))
+    return [on_disk(file) for file in named if not file.endswith(_COMPRESSED)]
 
 
 def cwd_of(thread: str) -> str:
     """The folder that a thread was started in; "" when none of its files is there."""
     return next((head.cwd for head in heads() if head.thread == thread), "")
+
+
+def in_turn(thread: str) -> bool:
+    """Whether the newest turn of a thread has begun and not ended, as far as the end of its newest file tells."""
+    file = next((head.file for head in reversed(heads()) if head.thread == thread), "")
+    try:
+        with open_regular(file) as opened:
+            opened.seek(max(0, os.fstat(opened.fileno()).st_size - WINDOW))
+            tail = opened.read()
+    except OSError:
+        return False
+    ends = (b'"type":"task_complete"', b'"type":"turn_complete"', b'"type":"turn_aborted"')
+    return max(map(tail.rfind, ends)) < max(tail.rfind(b'"type":"task_started"'), tail.rfind(b'"type":"turn_started"'))
 
 
 def _belongs(head: Head, here: Belonging) -> bool:
@@ -168,7 +185,7 @@ def _files() -> Iterator[tuple[str, int]]:
     days, away = folders()
     for folder in (*_days(days), away):
         for item in _scan(folder):
-            if item.name.endswith(ENDING):
+            if item.name.endswith((ENDING, f"{ENDING}{_COMPRESSED}")):
                 try:
                     yield item.path, item.inode()
                 except OSError:
@@ -209,6 +226,9 @@ def _look(file: str, inode: int) -> Head:
                 data += opened.readline(LONGEST) + opened.read(WINDOW)
     except OSError as error:
         head.problem = why(error)
+        return head
+    if file.endswith(_COMPRESSED):
+        head.problem = f"its file is compressed: codex resume {clean(head.thread)} makes it readable"
         return head
     if data:
         _read_head(head, data)

@@ -3,6 +3,9 @@
 A session that is open has a file `thread-writer-locks/<thread>.lock`, locked by its process. Who holds it is read from
 the system's list of locks: trying to lock it could be in the way of the agent. Where there is no such list, as on
 macOS, the hooks alone tell.
+
+Its screens share a server in the background, which keeps a session open when the person has left it (seen in 0.171.0).
+So what the server holds counts while a screen is open anywhere, or while its newest turn has not ended.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from collections.abc import Iterator
 from ...model import Live
 from ..forms.belonging import is_under
 from . import config_home
-from .places import AGENT, cwd_of
+from .places import AGENT, cwd_of, in_turn
 
 LOCKS = "/proc/locks"
+PROCESSES = "/proc"
 
 
 def live(root: str) -> list[Live]:
@@ -29,10 +33,35 @@ def live(root: str) -> list[Live]:
         except OSError:
             continue
         pid = holders.get((os.major(status.st_dev), os.minor(status.st_dev), status.st_ino))
-        if pid is not None and is_under(os.path.realpath(cwd_of(thread) or os.sep), real):
-            # It is made when the session is opened.
+        if pid is None or not is_under(os.path.realpath(cwd_of(thread) or os.sep), real):
+            continue
+        if not _is_server(pid) or _screens() or in_turn(thread):
+            # The lock is made when the session is opened.
             found.append(Live(AGENT, thread, pid, status.st_mtime_ns))
     return sorted(found, key=lambda item: (item.since, item.session))
+
+
+def _is_server(pid: int) -> bool:
+    return b"app-server" in _words(pid)
+
+
+def _screens() -> bool:
+    """Whether any process of Codex runs that is no server."""
+    return any(_is_screen(int(name)) for name in os.listdir(PROCESSES) if name.isdigit())
+
+
+def _is_screen(pid: int) -> bool:
+    words = _words(pid)
+    return bool(words) and os.path.basename(words[0]) == b"codex" and b"app-server" not in words
+
+
+def _words(pid: int) -> list[bytes]:
+    """The command line of a process; [] when it is gone."""
+    try:
+        with open(f"{PROCESSES}/{pid}/cmdline", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
 
 
 def _lock_files() -> Iterator[tuple[str, str]]:

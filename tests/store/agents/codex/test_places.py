@@ -154,6 +154,16 @@ def test_a_file_that_grows_is_seen_to_do_so(project: Path, machine: Path) -> Non
     assert titles(project) == ["now it has one"]
 
 
+def test_a_compressed_file_is_listed_with_what_to_do(project: Path, machine: Path) -> None:
+    session = begin(machine, project, "here")
+    session.file.with_name(f"{session.file.name}.zst").write_bytes(b"\x28\xb5\x2f\xfd and more")
+    assert titles(project) == ["here"]
+    session.file.unlink()
+    (info,) = codex.sessions(str(project))
+    assert info.problem == f"its file is compressed: codex resume {session.id} makes it readable"
+    assert codex.read(info).entries == ()
+
+
 def test_what_was_deleted_is_not_listed(project: Path, machine: Path) -> None:
     session = begin(machine, project, "one")
     assert codex.has(str(session.file))

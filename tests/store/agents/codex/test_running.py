@@ -44,6 +44,31 @@ def test_a_session_is_live_while_its_lock_is_held(session: CodexSession) -> None
     assert codex.live(root) == []
 
 
+@pytest.mark.skipif(not os.path.exists(running.LOCKS), reason="this system does not list its locks")
+def test_what_the_server_holds_counts_while_somebody_uses_it(
+    session: CodexSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = tmp_path / "processes"
+    monkeypatch.setattr(running, "PROCESSES", str(processes))
+
+    def runs(pid: int, *words: str) -> None:
+        (processes / str(pid)).mkdir(parents=True)
+        (processes / str(pid) / "cmdline").write_bytes(b"\0".join(word.encode() for word in words))
+
+    runs(os.getpid(), "/x/codex", "app-server", "--listen", "unix://")
+    runs(4, "codex", "app-server", "daemon", "pid-update-loop")
+    root = str(session.cwd)
+    with lock_of(session).open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert codex.live(root) == []
+        session.prompt("at work")
+        assert len(codex.live(root)) == 1
+        session.end()
+        assert codex.live(root) == []
+        runs(5, "/usr/bin/codex", "resume")
+        assert len(codex.live(root)) == 1
+
+
 def test_where_the_system_lists_no_locks_nothing_is_claimed(
     session: CodexSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
