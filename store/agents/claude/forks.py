@@ -26,11 +26,12 @@ from typing import Any, BinaryIO, cast
 import msgspec
 from msgspec import Raw
 
-from ...durable import beside, give_name, sync_folder, write_all
-from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...durable import beside, sync_folder, write_all
+from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
+from ..forms import newfile
 from ..forms.belonging import is_under
 from ..forms.regular import on_disk
 from .detail import whole_text
@@ -114,28 +115,12 @@ def plan_fork(
 
 def write_fork(fork: Fork) -> None:
     """Writes a planned fork, its backups first; never over anything. Raises ForkpointError, StoreUnwritable."""
-    if not fork.data:
-        return
-    try:
+
+    def backups_first() -> None:
         for old, new in fork.backups:
             _copy(old, new)
-        os.makedirs(os.path.dirname(fork.file), mode=0o700, exist_ok=True)
-        _create(fork)
-    except FileExistsError:
-        raise ForkpointError("a session with this id is already there", path=fork.file, todo="try again") from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"the fork cannot be written ({error.strerror})", path=fork.file, todo="free space, or check permissions"
-        ) from None
 
-
-def untouched(fork_file: str, digest: str) -> bool:
-    """Whether a fork's file is still byte for byte what we wrote."""
-    try:
-        with open(fork_file, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == digest
-    except OSError:
-        return False
+    newfile.write(fork, backups_first)
 
 
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
@@ -330,15 +315,3 @@ def _copy(old: str, new: str) -> None:
         os.fsync(descriptor)
         os.replace(temporary, new)
         sync_folder(folder)
-
-
-def _create(fork: Fork) -> None:
-    """Puts the whole file in place at once, for its owner alone, with its time set back."""
-    folder = os.path.dirname(fork.file)
-    with beside(folder) as (temporary, descriptor):
-        os.fchmod(descriptor, 0o600)
-        write_all(descriptor, fork.data)
-        os.utime(descriptor, ns=(fork.mtime, fork.mtime))
-        os.fsync(descriptor)
-        give_name(temporary, fork.file)
-    sync_folder(folder)

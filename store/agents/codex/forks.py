@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from ...durable import beside, give_name, sync_folder, write_all
-from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source

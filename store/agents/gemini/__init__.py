@@ -168,9 +168,9 @@ def write_fork(fork: Fork) -> None:
 
 def untouched(fork_file: str, digest: str) -> bool:
     """Whether a fork's file is still byte for byte what we wrote."""
-    from .forks import untouched
+    from ..forms import newfile
 
-    return untouched(fork_file, digest)
+    return newfile.untouched(fork_file, digest)
 
 
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:

@@ -24,11 +24,11 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
-from ...durable import beside, give_name, sync_folder, write_all
-from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
+from ..forms import newfile
 from ..forms.belonging import is_under
 from ..forms.regular import open_regular
 from . import places
@@ -92,34 +92,7 @@ _NOTHING = "nothing was said before this prompt: going on starts a new session"
 
 def write_fork(fork: Fork) -> None:
     """Writes a planned fork; never over anything. Raises ForkpointError, StoreUnwritable."""
-    if not fork.data:
-        return
-    chats = os.path.dirname(fork.file)
-    try:
-        os.makedirs(chats, mode=0o700, exist_ok=True)
-        _claim(os.path.dirname(chats), fork.data)
-        with beside(chats) as (temporary, descriptor):
-            os.fchmod(descriptor, 0o600)
-            write_all(descriptor, fork.data)
-            os.utime(descriptor, ns=(fork.mtime, fork.mtime))
-            os.fsync(descriptor)
-            give_name(temporary, fork.file)
-        sync_folder(chats)
-    except FileExistsError:
-        raise ForkpointError("a session with this id is already there", path=fork.file, todo="try again") from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"the fork cannot be written ({error.strerror})", path=fork.file, todo="free space, or check permissions"
-        ) from None
-
-
-def untouched(fork_file: str, digest: str) -> bool:
-    """Whether a fork's file is still byte for byte what we wrote."""
-    try:
-        with open(fork_file, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == digest
-    except OSError:
-        return False
+    newfile.write(fork, lambda: _claim(os.path.dirname(os.path.dirname(fork.file)), fork.data))
 
 
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:

@@ -143,9 +143,9 @@ def plan_fork(
 
 def write_fork(fork: Fork) -> None:
     """Writes a planned fork; never over anything."""
-    from .forks import write_fork
+    from ..forms import newfile
 
-    write_fork(fork)
+    newfile.write(fork)
 
 
 def untouched(fork_file: str, digest: str) -> bool:

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from ...durable import beside, give_name, sync_folder, write_all
-from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
+from ..forms import newfile
 from ..forms.jsonl import lines, parse
 from ..forms.plain import table
 from . import database, detail
@@ -87,33 +87,10 @@ def plan_fork(
     )
 
 
-def write_fork(fork: Fork) -> None:
-    """Writes a planned fork; never over anything. Raises ForkpointError, StoreUnwritable."""
-    folder = os.path.dirname(fork.file)
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        with beside(folder) as (temporary, descriptor):
-            os.fchmod(descriptor, 0o600)
-            write_all(descriptor, fork.data)
-            os.fsync(descriptor)
-            give_name(temporary, fork.file)
-        sync_folder(folder)
-    except FileExistsError:
-        raise ForkpointError("a fork with this id is already there", path=fork.file, todo="try again") from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"the fork cannot be written ({error.strerror})", path=fork.file, todo="free space, or check permissions"
-        ) from None
-
-
 def untouched(fork_file: str, digest: str) -> bool:
     """Whether a fork is still byte for byte what we wrote, and OpenCode has not imported it."""
-    try:
-        with open(fork_file, "rb") as file:
-            same = hashlib.file_digest(file, "sha256").hexdigest() == digest
-    except OSError:
-        return False
-    return same and not any(database.has(path, session_of(fork_file)) for path in databases())
+    imported = any(database.has(path, session_of(fork_file)) for path in databases())
+    return newfile.untouched(fork_file, digest) and not imported
 
 
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:

@@ -21,8 +21,7 @@ from typing import Any, BinaryIO, cast
 import msgspec
 from msgspec import Raw
 
-from ...durable import beside, give_name, sync_folder, write_all
-from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
@@ -83,38 +82,6 @@ def plan_fork(
         title=title,
         mtime=_before(source.file, point.time),
     )
-
-
-def write_fork(fork: Fork) -> None:
-    """Writes a planned fork; never over anything. Raises ForkpointError, StoreUnwritable."""
-    if not fork.data:
-        return
-    folder = os.path.dirname(fork.file)
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        with beside(folder) as (temporary, descriptor):
-            os.fchmod(descriptor, 0o600)
-            write_all(descriptor, fork.data)
-            # `pi --continue` takes the newest file: the fork must not be it.
-            os.utime(descriptor, ns=(fork.mtime, fork.mtime))
-            os.fsync(descriptor)
-            give_name(temporary, fork.file)
-        sync_folder(folder)
-    except FileExistsError:
-        raise ForkpointError("a session with this id is already there", path=fork.file, todo="try again") from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"the fork cannot be written ({error.strerror})", path=fork.file, todo="free space, or check permissions"
-        ) from None
-
-
-def untouched(fork_file: str, digest: str) -> bool:
-    """Whether a fork's file is still byte for byte what we wrote."""
-    try:
-        with open(fork_file, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == digest
-    except OSError:
-        return False
 
 
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
