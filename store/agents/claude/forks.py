@@ -120,7 +120,7 @@ def write_fork(fork: Fork) -> None:
         for old, new in fork.backups:
             _copy(old, new)
 
-    newfile.write(fork, backups_first)
+    newfile.write_fork(fork, backups_first)
 
 
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:

@@ -173,7 +173,7 @@ def write_fork(fork: Fork) -> None:
     """Writes a planned fork; never over anything."""
     from ..forms import newfile
 
-    newfile.write(fork)
+    newfile.write_fork(fork)
 
 
 def untouched(fork_file: str, digest: str) -> bool:

@@ -92,7 +92,7 @@ _NOTHING = "nothing was said before this prompt: going on starts a new session"
 
 def write_fork(fork: Fork) -> None:
     """Writes a planned fork; never over anything. Raises ForkpointError, StoreUnwritable."""
-    newfile.write(fork, lambda: _claim(os.path.dirname(os.path.dirname(fork.file)), fork.data))
+    newfile.write_fork(fork, lambda: _claim(os.path.dirname(os.path.dirname(fork.file)), fork.data))
 
 
 def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
