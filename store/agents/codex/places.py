@@ -20,7 +20,8 @@ from ...text import clean, first_line
 from ..base import Source
 from ..forms.belonging import Belonging
 from ..forms.jsonl import LONGEST, Unreadable, from_raw, lines, nanoseconds
-from ..forms.regular import on_disk, open_regular, why
+from ..forms.regular import descriptor, on_disk, open_regular, why
+from ..forms.uncollected import uncollected
 from . import config_home
 from .faces import face
 from .filenames import ENDING, rollout
@@ -30,6 +31,8 @@ AGENT = "codex"
 WINDOW = 64 << 10
 _CWD = re.compile(rb"(?:<cwd>|Current working directory: )([^<\n\\\"]+)")
 _STAMP = b'"timestamp":"'
+_BY_USER, _ABOUT = b'"role":"user"', 300
+"""What a message in the person's role has near its beginning."""
 _COMPRESSED = ".zst"
 """What ends the name of a file that was put away compressed, where the person switched that on (formats 2.1)."""
 
@@ -110,7 +113,11 @@ def day_of(moment: datetime | None = None) -> str:
 
 def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
     """Sessions that were started in the root or under it, not under a nested root; the newest first."""
-    here = Belonging(root, nested)
+    with uncollected():
+        return _sessions(Belonging(root, nested))
+
+
+def _sessions(here: Belonging) -> list[SessionInfo]:
     known = heads()
     threads = {head.thread for head in known}
     mine = [head for head in known if _belongs(head, here) and (not head.parent or head.parent not in threads)]
@@ -217,13 +224,9 @@ def _scan(folder: str) -> Iterator[os.DirEntry[str]]:
 def _look(file: str, inode: int) -> Head:
     """What the first 64 KiB tell; more is read only when the first record alone is larger."""
     name = rollout(file)
-    head = Head(file, name.id, name.thread, name.stamp, inode, stamp_of_file=_stamp_of(file))
+    head = Head(file, name.id, name.thread, name.stamp, inode)
     try:
-        with open_regular(file) as opened:
-            data = opened.read(WINDOW)
-            if b"\n" not in data:
-                # Instructions of a person's own can make the first line alone larger.
-                data += opened.readline(LONGEST) + opened.read(WINDOW)
+        data, head.stamp_of_file = _beginning(file)
     except OSError as error:
         head.problem = why(error)
         return head
@@ -238,6 +241,22 @@ def _look(file: str, inode: int) -> Head:
     return head
 
 
+def _beginning(file: str) -> tuple[bytes, tuple[int, int]]:
+    """The first 64 KiB, and size and time of the file before it was read."""
+    opened = descriptor(file)
+    try:
+        status = os.fstat(opened)
+        data = os.read(opened, WINDOW)
+    finally:
+        os.close(opened)
+    stamp = (status.st_size, status.st_mtime_ns)
+    if b"\n" in data or len(data) < WINDOW:
+        return data, stamp
+    with open_regular(file) as stream:
+        # Instructions of a person's own can make the first line alone larger.
+        return stream.readline(LONGEST) + stream.read(WINDOW), stamp
+
+
 def _stamp_of(file: str) -> tuple[int, int]:
     """Size and time of a file; zeros when there is none."""
     try:
@@ -248,9 +267,34 @@ def _stamp_of(file: str) -> tuple[int, int]:
 
 
 def _read_head(head: Head, data: bytes) -> None:
+    """Whose the file is and its first prompt; of all lines before that, most tell nothing and are not looked into."""
     cut = data.rfind(b"\n") + 1
-    own = False
-    for _, _, line in records(BytesIO(data[:cut] or data)):
+    data = data[:cut] or data
+    for line in _telling(data):
+        _note(head, line)
+        if head.prompt:
+            break
+    if not (head.cwd and head.prompt):
+        _note(head, data)
+    if not head.cwd:
+        found = _CWD.search(data)
+        head.cwd = found[1].decode("utf-8", "surrogateescape").strip() if found else ""
+
+
+def _telling(data: bytes) -> Iterator[bytes]:
+    """The first line, and every one that holds a message in the person's role."""
+    end = data.find(b"\n") % (len(data) + 1)
+    yield data[:end]
+    while (at := data.find(_BY_USER, end)) >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at) % (len(data) + 1)
+        if at - start < _ABOUT:
+            yield data[start:end]
+
+
+def _note(head: Head, data: bytes) -> None:
+    own = bool(head.cwd)
+    for _, _, line in records(BytesIO(data)):
         if isinstance(line, Unreadable):
             continue
         kind, body = kind_of(line), body_of(line)
@@ -268,9 +312,6 @@ def _read_head(head: Head, data: bytes) -> None:
         if shown.kind == "prompt":
             head.prompt = shown.text
             break
-    if not head.cwd:
-        found = _CWD.search(data)
-        head.cwd = found[1].decode("utf-8", "surrogateescape").strip() if found else ""
 
 
 def _read_meta(
@@ -347,12 +388,16 @@ def _tail(head: Head) -> tuple[int, int]:
     What tells no folder has no time, so that it is never taken for the newest session.
     """
     try:
-        with open_regular(head.file) as opened:
-            status = os.fstat(opened.fileno())
-            opened.seek(max(0, status.st_size - WINDOW))
-            tail = opened.read()
+        opened = descriptor(head.file)
     except OSError:
         return 0, 0
+    try:
+        status = os.fstat(opened)
+        tail = os.pread(opened, WINDOW, max(0, status.st_size - WINDOW))
+    except OSError:
+        return 0, 0
+    finally:
+        os.close(opened)
     if not head.cwd:
         return status.st_size, 0
     at = tail.rfind(_STAMP)
