@@ -38,7 +38,7 @@ def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
         return [_prose(content)]
     parts = [cast("dict[str, Any]", part) for part in _list(content) if isinstance(part, dict)]
     chosen = _parts_of(entry, record["type"], parts)
-    return [block for part in chosen for block in _part(part, record, entry, opener)]
+    return [block for part in chosen for block in _part(part, record, entry, opener)] or [_raw(record)]
 
 
 def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:

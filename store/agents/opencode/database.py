@@ -60,7 +60,7 @@ class Listed(NamedTuple):
 @contextmanager
 def reading(path: str) -> Generator[Tables]:
     """The database at one moment. Raises Unread."""
-    with suppress(FileNotFoundError):
+    with suppress(OSError):
         if os.stat(path).st_size == 0:
             raise Unread("the database is empty")
     try:

@@ -16,6 +16,7 @@ import msgspec
 
 from ..forms.jsonl import parse
 from ..forms.plain import items, string, table
+from ..forms.regular import open_regular
 from .records import Json, dumped, message_line, part_line, problem_line, session_line
 
 ENDING = ".json"
@@ -34,7 +35,7 @@ def session_files(data_home: str) -> Iterator[str]:
 def session_info(file: str) -> Json:
     """The session's record; {} when it cannot be read."""
     try:
-        with open(file, "rb") as stream:
+        with open_regular(file) as stream:
             return parse(stream.read())
     except OSError:
         return {}
@@ -72,7 +73,7 @@ def size(file: str) -> int:
 def content(file: str) -> BytesIO:
     """A session of the JSON storage as lines (`records.py`). Raises OSError when its file cannot be read."""
     made = BytesIO()
-    with open(file, "rb") as stream:
+    with open_regular(file) as stream:
         info = parse(stream.read())
     if not info:
         made.write(problem_line("the session's record cannot be read"))
@@ -102,7 +103,7 @@ def stamp(file: str) -> tuple[int, int]:
 def exported(file: str) -> BytesIO:
     """An export as lines. Raises OSError when it cannot be read."""
     made = BytesIO()
-    with open(file, "rb") as stream:
+    with open_regular(file) as stream:
         whole = parse(stream.read())
     if not whole:
         made.write(problem_line("this is no export of a session"))
@@ -157,7 +158,7 @@ def _created(data: bytes) -> float:
 def _read(file: str) -> bytes:
     """A file's JSON; where it is none, a text that holds what is there."""
     try:
-        with open(file, "rb") as stream:
+        with open_regular(file) as stream:
             data = stream.read()
     except OSError as error:
         return dumped(f"cannot be read: {error.strerror}")

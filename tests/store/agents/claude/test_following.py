@@ -44,17 +44,10 @@ times = itertools.count(1_700_000_000_000_000_000, 1_000_000_000)
 
 def snapshot(number: int) -> bytes:
     """A line of the file history: the state of a file before a prompt."""
+    owner = {"messageId": f"r{number}"}
     files = {f"file{number}.txt": {"backupFileName": None, "version": 1, "realParentDir": "/w"}}
-    plain: dict[str, Any] = {
-        "messageId": f"r{number}",
-        "trackedFileBackups": files,
-        "timestamp": "2026-11-30T10:00:00Z",
-    }
-    return (
-        json.dumps({"type": "file-history-snapshot", "messageId": f"r{number}", "snapshot": plain})
-        .encode()
-        .replace(b'": ', b'":')
-    )
+    plain: dict[str, Any] = owner | {"trackedFileBackups": files, "timestamp": "2026-11-30T10:00:00Z"}
+    return json.dumps({"type": "file-history-snapshot", **owner, "snapshot": plain}, separators=(",", ":")).encode()
 
 
 def lines(graph: list[tuple[str, int, int, int]], shift: int) -> list[bytes]:
