@@ -46,8 +46,6 @@ class Call(NamedTuple):
     started: int = 0
     before: str = ""
     """The checkpoint that holds the files as they were before it; "" until that is known."""
-    since: int = 0
-    """When `before` became known."""
     pid: int = 0
     born: str = ""
     transcript: str = ""
@@ -85,11 +83,6 @@ class Known(NamedTuple):
 
     sessions: tuple[Seen, ...] = ()
     calls: tuple[Call, ...] = ()
-    last: str = ""
-    """The newest checkpoint that the end of a call made …"""
-    last_session: str = ""
-    last_since: int = 0
-    """… and since when the call had known its files before."""
 
     def call(self, session: str, call: str) -> Call | None:
         """The call of this tool-use id, open or over; where the agent gives none, the oldest one that did the same."""
@@ -113,9 +106,6 @@ def load(file: Path) -> Known:
         return Known(
             tuple(_from_plain(Seen, item) for item in plain["sessions"]),
             tuple(_from_plain(Call, item) for item in plain["calls"]),
-            str(plain.get("last", "")),
-            str(plain.get("last_session", "")),
-            int(plain.get("last_since", 0)),
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return Known()
@@ -226,19 +216,16 @@ def begun(known: Known, event: HookEvent, now: int) -> Known:
     return known._replace(calls=(*calls, call)[-KEPT_CALLS:])
 
 
-def stands_before(known: Known, event: HookEvent, point: str, now: int) -> Known:
+def stands_before(known: Known, event: HookEvent, point: str) -> Known:
     """The files before a call are known: they are those of this checkpoint."""
     mine = known.call(_key(event), event.call)
-    return known._replace(calls=tuple(c._replace(before=point, since=now) if c is mine else c for c in known.calls))
+    return known._replace(calls=tuple(c._replace(before=point) if c is mine else c for c in known.calls))
 
 
-def ended(known: Known, event: HookEvent, made: str) -> Known:
-    """A call is over; `made` is the checkpoint of the files after it, "" when there was nothing to store."""
+def ended(known: Known, event: HookEvent) -> Known:
+    """A call is over."""
     mine = known.call(_key(event), event.call)
-    rest = tuple(c for c in known.calls if c is not mine)
-    if not made:
-        return known._replace(calls=rest)
-    return Known(known.sessions, rest, made, _key(event), mine.since if mine else 0)
+    return known._replace(calls=tuple(c for c in known.calls if c is not mine))
 
 
 def over(known: Known, event: HookEvent, whose: str) -> Known:

@@ -16,7 +16,7 @@ import time
 
 from . import agents, calls, roots, trouble
 from .checkpoints import capture
-from .checkpoints.capture import Taken, Wanted
+from .checkpoints.capture import Wanted
 from .checkpoints.points import Checkpoint
 from .durable import write_atomic
 from .errors import UnsafePlace
@@ -137,40 +137,31 @@ def _save(root: str, home: Path, event: HookEvent, step: Step, deadline: float, 
             known[0] = calls.over(known[0], event, step.over)
         if step.call == "opens":
             known[0] = calls.begun(known[0], event, moment or time.time_ns())
-    made = ""
     try:
         with place.locked(f"hook ({event.name})", PATIENCE):
-            made = _take(place, event, step, deadline, asked, moment, calls.quiet(before))
+            _take(place, event, step, deadline, asked, moment, before)
     finally:
         if step.call == "ends":
             with calls.changing(place.open_calls_file) as known:
-                known[0] = calls.ended(known[0], event, made)
+                known[0] = calls.ended(known[0], event)
 
 
-def _take(place: Place, event: HookEvent, step: Step, deadline: float, asked: int, moment: int, quiet: str) -> str:
-    """Takes the checkpoint while the root is locked; gives its id, "" when there was nothing to store.
-
-    `quiet`: whether any agent was at work before the event.
-    """
+def _take(
+    place: Place, event: HookEvent, step: Step, deadline: float, asked: int, moment: int, before: calls.Known
+) -> None:
+    """Takes the checkpoint while the root is locked; `before` is what was known of all agents before the event."""
     known = calls.load(place.open_calls_file)
     call = known.call(session_key(event.agent, event.session), event.call) if step.call else None
-    draft = _draft(place, event, step, call, moment)._replace(quiet=quiet)
+    draft = _draft(place, event, step, call, moment)
+    draft = draft._replace(quiet=calls.quiet(before), open=tuple(item.call for item in before.open()))
     wanted = Wanted(draft, step.save == "drift", deadline=deadline, asked=asked)
     taken = capture.take(place, wanted, wait=PATIENCE, locked=True)
     if step.call == "opens":
         with calls.changing(place.open_calls_file) as box:
-            box[0] = calls.stands_before(box[0], event, taken.id, moment or time.time_ns())
-    if step.call == "ends" and call is not None and not taken.made and not _covered(known, call, taken):
-        # What the call did is in a checkpoint that something else made meanwhile: bind it to the call as well.
-        taken = capture.take(place, wanted._replace(only_drift=False), wait=PATIENCE, locked=True)
-    return taken.id if taken.made else ""
-
-
-def _covered(known: calls.Known, call: calls.Call, taken: Taken) -> bool:
-    """Whether what happened during the call is already bound to it, or to another call of this session."""
-    if not call.before or taken.id == call.before:
-        return True
-    return (known.last, known.last_session) == (taken.id, call.session) and known.last_since <= call.since
+            box[0] = calls.stands_before(box[0], event, taken.id)
+    if step.call == "ends" and call is not None and not taken.made and call.before not in ("", taken.id):
+        # What the call did may be in a checkpoint that something else made meanwhile: bind it to the call as well.
+        capture.take(place, wanted._replace(only_drift=False), wait=PATIENCE, locked=True)
 
 
 def _draft(place: Place, event: HookEvent, step: Step, call: calls.Call | None, moment: int) -> Checkpoint:

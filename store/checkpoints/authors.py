@@ -27,6 +27,7 @@ SHELLS = frozenset(
 """Names of the agents' shells, in small letters. A tool that is not here and names no path is taken at its word."""
 BETWEEN = "outside of any call"
 REWIND = "what had stood there came back: a rewind of the agent's own, or a person"
+LOOSE = "a call that had not ended"
 BEHIND = "a shell in the background"
 SIGHT = "came into sight, or went out of it: ignore rules changed"
 MOST = 4
@@ -65,6 +66,8 @@ class Interval:
     """Commands that `forkpoint run` had under way."""
     proof: Proof = nothing_proven
     calls: list[Checkpoint] = field(init=False)
+    loose: bool = field(init=False)
+    """Another call was open, of which no end is known that tells what it named."""
     sessions: set[str] = field(init=False)
     """Whose a change may be: sessions with a call open, or a shell in the background."""
 
@@ -73,6 +76,7 @@ class Interval:
         self.calls = list(self.during)
         if ends_call(own) and own not in self.during:
             self.calls.append(own)
+        self.loose = not {call.call for call in self.calls}.issuperset(own.open)
         behind = own.behind if self.calls else ()
         self.sessions = {self.mapped(s) for call in self.calls for s in (call.session, *call.shared)}
         self.sessions |= {self.mapped(s) for s in behind}
@@ -98,7 +102,9 @@ class Interval:
         return Verdict("outside", self.checkpoint.session, Who("unsure", maybe=(SIGHT,)))
 
     def _outside(self, stood: Callable[[], bool]) -> Verdict:
-        maybe = tuple(f"during {text}" for text in self.runs) or (BEHIND if self.checkpoint.behind else BETWEEN,)
+        maybe = tuple(f"during {text}" for text in self.runs) or (
+            LOOSE if self.loose else BEHIND if self.checkpoint.behind else BETWEEN,
+        )
         if not self.runs and self.quiet():
             if not stood():
                 return Verdict("person", self.checkpoint.session, Who("person"))
@@ -123,14 +129,15 @@ class Interval:
     def _step(self, path: bytes, calls: Sequence[Checkpoint]) -> Verdict:
         session = self.mapped(calls[0].session)
         behind = [s for s in self.checkpoint.behind if self.mapped(s) == session]
-        if len(calls) == 1 and (not behind or path in _named(calls[0])):
+        if len(calls) == 1 and (path in _named(calls[0]) or not (behind or self.loose)):
             return Verdict("step", session, _told(calls[0], path))
         who = self._unsure(calls)
         # Unsure is only which of its calls it was.
         return Verdict("step", session, replace(who, agent=calls[0].agent, session=_id(calls[0])))
 
     def _unsure(self, calls: Sequence[Checkpoint]) -> Who:
-        lines = [call.text or call.tool for call in calls] + ([BEHIND] if self.checkpoint.behind else [])
+        lines = [call.text or call.tool for call in calls]
+        lines += ([LOOSE] if self.loose else []) + ([BEHIND] if self.checkpoint.behind else [])
         return Who("unsure", maybe=tuple(dict.fromkeys(filter(None, lines)))[:MOST])
 
 

@@ -272,7 +272,9 @@ def _at_work(place: Place, draft: Checkpoint) -> dict[str, Any]:
     from .. import calls  # a hook has it already, and most others have none
 
     known = calls.load(place.open_calls_file)
+    meanwhile = {call.call for call in known.open()} | set(draft.open)
     return {
+        "open": tuple(sorted(meanwhile - {draft.call})),
         "quiet": draft.quiet and calls.quiet(known, but=session_key(draft.agent, draft.session)),
         "behind": calls.behind(known),
     }

@@ -93,6 +93,8 @@ class Checkpoint(NamedTuple):
     quiet: str = ""
     """No agent that hooks tell of was at work since the checkpoint before: "none" is known here, "idle": all are
     between two turns. "": somebody was, or may have been."""
+    open: tuple[str, ...] = ()
+    """Tool-use ids of all calls that were open when it was taken, apart from its own: they may never end."""
     behind: tuple[str, ...] = ()
     """Sessions that had left a shell in the background, which may write at any time."""
 
@@ -131,7 +133,7 @@ def decode(data: bytes, where: str) -> Checkpoint:
 
 def from_plain(plain: dict[str, Any]) -> Checkpoint:
     """A record from the mapping that JSON gives."""
-    for name in ("shared", "named", "known", "inferred", "moving", "outside", "secrets", "behind"):
+    for name in ("shared", "named", "known", "inferred", "moving", "outside", "secrets", "open", "behind"):
         if name in plain:
             plain[name] = tuple(plain[name])
     return Checkpoint(**{name: value for name, value in plain.items() if name in Checkpoint._fields})

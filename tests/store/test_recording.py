@@ -225,14 +225,16 @@ def test_calls_at_one_time_are_each_bound_to_what_they_did(agent: Agent, project
     assert file_in(project, edit.id, "a.txt") == "two\n"
 
 
-def test_calls_at_one_time_that_began_together_need_no_second_checkpoint(agent: Agent, project: Path) -> None:
+def test_calls_at_one_time_each_have_a_checkpoint_for_what_both_may_have_done(agent: Agent, project: Path) -> None:
     agent.is_asked("Both")
     agent.begins("Edit", "toolu_1")
     agent.begins("Bash", "toolu_2")
     (project / "a.txt").write_text("two\n")
     agent.ends("Edit", "toolu_1")
     agent.ends("Bash", "toolu_2")
-    assert [c.call for c in recorded(project) if c.reason == "tool"] == ["toolu_1"]
+    before = recorded(project)[0].id
+    found = [(c.call, c.before) for c in recorded(project) if c.reason == "tool"]
+    assert found == [("toolu_1", before), ("toolu_2", before)]
 
 
 def test_a_call_during_another_session_s_call_says_so_both_ways(agent: Agent, project: Path) -> None:

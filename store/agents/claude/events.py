@@ -12,6 +12,7 @@ from ... import lightjson as json
 from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
+from ..forms.background import detaches
 
 NAME = "claude"
 
@@ -79,6 +80,7 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
         text=_moment(name, tool, tool_input, data),
         named=tuple(os.path.join(cwd, path) for key in _PATHS if (path := _text(tool_input, key))),
         pid=_number(env.get("CLAUDE_PID", "")),
+        background=_background(tool_input, data),
     )
 
 
@@ -111,6 +113,17 @@ _STEPS = {
     "StopFailure": Step("drift", "stop", "after", over="turn"),
     "SessionEnd": Step("drift", "end", "after", over="session"),
 }
+
+
+def _background(tool_input: Mapping[str, object], data: Mapping[str, object]) -> str:
+    """Whether a shell goes on in the background: by the call that starts one, or at the turn's end by Claude's list."""
+    command = _text(tool_input, "command")
+    if command and detaches(command):
+        return "detached"
+    if tool_input.get("run_in_background") is True or _text(_table(data, "tool_response"), "backgroundTaskId"):
+        return "managed"  # asked for, or sent there by the person while it ran
+    tasks = data.get("background_tasks")
+    return ("managed" if tasks else "none") if isinstance(tasks, list) else ""
 
 
 def _moment(name: str, tool: str, tool_input: Mapping[str, object], data: Mapping[str, object]) -> str:
