@@ -25,6 +25,7 @@ from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
+from ..forms import newfile
 from .detail import typed
 from .places import every_folder, find, on_disk, session_folder
 from .records import NEWEST, Line, Unreadable, old_id, parse, records
@@ -52,7 +53,7 @@ def plan_fork(
     assert point.span is not None
     source = next((item for item in sources or () if item.name == point.span.file), on_disk(point.span.file))
     new = session or str(uuid.uuid4())
-    with _opened(source) as file:
+    with newfile.opened(source) as file:
         log = _Log(file)
         at = log.at.get(point.span.offset)
         if at is None:
@@ -80,7 +81,7 @@ def plan_fork(
         prompt_text=text,
         note=log.note if kept else "nothing was said before this prompt: going on starts a new session",
         title=title,
-        mtime=_before(source.file, point.time),
+        mtime=newfile.just_before(source.file, point.time),
     )
 
 
@@ -337,20 +338,3 @@ def _member(name: str, value: object) -> bytes:
 
 def _encoded(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _before(source: str, otherwise: int) -> int:
-    """A moment just before the source's time."""
-    try:
-        return os.stat(source).st_mtime_ns - 1_000_000_000
-    except OSError:
-        return otherwise
-
-
-def _opened(source: Source) -> BinaryIO:
-    try:
-        return source.open()
-    except OSError as error:
-        raise ForkpointError(
-            f"the session's file cannot be read ({error.strerror})", path=source.name, todo="choose another row"
-        ) from None
