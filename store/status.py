@@ -66,7 +66,7 @@ def status(workspace: Workspace) -> Status:
             text=checkpoint.text,
         )
     cause = cause_of(workspace)
-    in_use = tuple(name for name in agents.names() if agents.get(name).detect())
+    in_use = agents.in_use()
     why = cause or (f"hooks of {_titles(hooked)}" if hooked else _not_installed(in_use, workspace.root))
     return Status(
         workspace.root,

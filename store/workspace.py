@@ -108,7 +108,7 @@ class Workspace:
     def sessions(self) -> list[SessionInfo]:
         """Sessions of every agent here, and those that only the store still has; the newest first."""
         nested = [place.root.path for place in roots.places(self.home) if place.root.path.startswith(self.root + "/")]
-        found = [info for name in agents.names() for info in agents.get(name).sessions(self.root, nested)]
+        found = [info for name in agents.in_use() for info in agents.get(name).sessions(self.root, nested)]
         place = self.place
         if place is not None:
             content = self.content()
@@ -163,7 +163,7 @@ class Workspace:
 
     def live(self) -> tuple[Live, ...]:
         """Agents at work here now, by what their processes and their hooks tell."""
-        found = [item for name in agents.names() for item in agents.get(name).live(self.root)]
+        found = [item for name in agents.in_use() for item in agents.get(name).live(self.root)]
         place = self.place
         for told in calls.live(calls.load(place.open_calls_file)) if place is not None else ():
             same = [n for n, item in enumerate(found) if item.agent == told.agent and _is_one(item, told)]

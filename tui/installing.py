@@ -53,7 +53,7 @@ def planned_installs(root: str, names: Sequence[str] = (), *, everywhere: bool =
     What stands against it in one agent's file is told in its step and stops no other. Raises UsageError where no agent
     is in use.
     """
-    chosen = [agents.get(name).NAME for name in names] or [name for name in agents.names() if agents.get(name).detect()]
+    chosen = [agents.get(name).NAME for name in names] or agents.in_use()
     if not chosen:
         raise UsageError("no agent is in use here yet", todo=f"name one: {', '.join(agents.names())}")
     return [_planned(name, "install", everywhere, root) for name in dict.fromkeys(chosen)]

@@ -19,6 +19,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def in_use() -> tuple[str, ...]:
+    """Those that have ever been used on this machine: of no other is there a session, or a process at work."""
+    return tuple(name for name in names() if _imported(name).detect())
+
+
 def own_data() -> frozenset[str]:
     """Real paths of what the agents keep for themselves: sessions, backups, state. It need not exist."""
     return frozenset(path for name in names() for path in _imported(name).own_data())

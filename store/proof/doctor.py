@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 def doctor(workspace: Workspace) -> list[Finding]:
     """Everything that recording needs, each with what to do when it is missing."""
     found = [_git(), _store(workspace), _disk(workspace)]
-    for name in agents.names():
+    for name in agents.in_use():
         module = agents.get(name)
-        if module.detect():
-            problem, _, todo = module.hooks_problem(workspace.root).partition(": ")
-            todo = todo or (f"forkpoint install {name}" if problem else "")
-            found.append(Finding(not problem, f"{module.TITLE}: hooks {problem or 'installed'}", todo))
+        problem, _, todo = module.hooks_problem(workspace.root).partition(": ")
+        todo = todo or (f"forkpoint install {name}" if problem else "")
+        found.append(Finding(not problem, f"{module.TITLE}: hooks {problem or 'installed'}", todo))
     cause = cause_of(workspace)
     if cause:
         found.append(

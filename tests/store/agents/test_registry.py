@@ -85,3 +85,10 @@ def test_what_is_installed_comes_out_again_with_all_that_was_made_for_it(
     assert "program is gone" in agents.get(name).hooks_problem(str(project))
     settings.uninstall(**options)
     assert {folder: sorted(folder.rglob("*")) for folder in before} == before
+
+
+def test_only_agents_that_were_ever_used_are_asked_for_sessions(machine: Path) -> None:
+    assert agents.in_use() == ()
+    (machine / ".pi" / "agent").mkdir(parents=True)
+    (machine / ".codex").mkdir()
+    assert agents.in_use() == ("codex", "pi")
