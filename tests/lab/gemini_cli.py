@@ -127,6 +127,11 @@ def turns(project: Path) -> Script:
             Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
             Step("TURN2 is done."),
         ),
+        "TURN2B": (
+            Step("I write much.", (write(project / "big.txt", "x" * 200_000),)),
+            Step("I delete.", (shell("rm todelete.txt"),)),
+            Step("TURN2B is done."),
+        ),
         "TURN3": (
             Step("A command that fails.", (shell("exit 3"),)),
             Step("I write in a new folder.", (write(project / "sub/dir/three.txt", "three\n"),)),
@@ -136,6 +141,10 @@ def turns(project: Path) -> Script:
             Step("I append.", (shell("echo again >> twice.txt"),)),
             Step("I append again.", (shell("echo again >> twice.txt"),)),
             Step("Both at once.", (shell("echo a > a.txt"), shell("echo b > b.txt"), write(project / "c.txt", "c\n"))),
+            Step(
+                "I start a sub-agent.",
+                (Tool("invoke_agent", {"agent_name": "generalist", "prompt": "SUBJOB: write sub.txt"}),),
+            ),
             Step("TURNTWICE is done."),
         ),
         "TURNSLOW": (
@@ -143,16 +152,9 @@ def turns(project: Path) -> Script:
             Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
             Step("TURNSLOW is done."),
         ),
-        "TURNAGENT": (
-            Step(
-                "I start a sub-agent.",
-                (Tool("invoke_agent", {"agent_name": "generalist", "prompt": "SUBJOB: write sub.txt"}),),
-            ),
-            Step("TURNAGENT is done."),
-        ),
         "SUBJOB": (
             Step("I write.", (write(project / "sub.txt", "by the sub-agent\n"),)),
-            Step("SUBJOB is done.", (Tool("complete_task", {"result": "SUBJOB is done."}),)),
+            Step("SUBJOB is done.", (Tool("complete_task", {"response": "SUBJOB is done."}),)),
         ),
         "TURNERROR": (Step("", status=400),),
         "QUESTION": (Step("Just an answer, no tools."),),

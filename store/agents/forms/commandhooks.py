@@ -76,6 +76,8 @@ class CommandHooks:
     """Whether it reads one with a comma behind the last value of a list or object."""
     switched_off: Callable[[Node], str] = _nothing
     """What in a settings file switches its hooks off; "" for nothing."""
+    patience: int = 0
+    """Seconds after which a hook ends by itself, for agents that run bash and tell of every hook that they give up."""
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
     """Further keys of each hook: a name, where the agent shows one."""
 
@@ -138,7 +140,7 @@ class CommandHooks:
     def command(self, executable: str, event: str) -> str:
         """The shell line of the hook for an event."""
         tells = any(one.tells for one in self.events if one.name == event)
-        return shellline.line(self.agent, executable, tells=tells)
+        return shellline.line(self.agent, executable, tells=tells, patience=self.patience)
 
     def plan_install(self, file: str, executable: str) -> Change:
         """What `install` would do to this file."""

@@ -15,6 +15,9 @@ HOOK = "forkpoint"
 TIMEOUT = 10
 """Seconds; the program would wait a minute."""
 
+PATIENCE = 8
+"""Seconds after which a hook ends by itself: the program shows a warning for each that it has to give up."""
+
 TOOLS = f"^(?!({'|'.join(sorted(READ_ONLY))})$)"
 """The program takes it for a regular expression: nothing is started for tools that only read."""
 
@@ -56,6 +59,7 @@ HOOKS = CommandHooks(
     unit="ms",
     comments=True,
     switched_off=_switched_off,
+    patience=PATIENCE,
     extra={"name": HOOK},
 )
 
