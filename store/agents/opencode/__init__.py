@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ...light import TYPE_CHECKING, Callable, Sequence
+from ...light import TYPE_CHECKING, Callable, Mapping, Sequence
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -16,23 +16,39 @@ NAME = "opencode"
 TITLE = "OpenCode"
 
 
+def data_home(env: Mapping[str, str] = os.environ) -> str:
+    """`$XDG_DATA_HOME/opencode`, else `~/.local/share/opencode` on every system; it need not exist."""
+    return os.path.join(_base(env, "XDG_DATA_HOME", ".local/share"), NAME)
+
+
+def config_home(env: Mapping[str, str] = os.environ) -> str:
+    """The person's settings: `$XDG_CONFIG_HOME/opencode`, else `~/.config/opencode`."""
+    return os.path.join(_base(env, "XDG_CONFIG_HOME", ".config"), NAME)
+
+
 def detect() -> bool:
     """Whether OpenCode has ever been used here."""
-    from .home import data_home
-
     return os.path.isdir(data_home())
 
 
 def own_data() -> tuple[str, ...]:
-    """What OpenCode keeps for itself: data, state and cache; its settings are the person's."""
-    from .home import own_data
-
-    return own_data()
+    """What OpenCode keeps for itself: sessions and snapshots, state, cache (rule 14); its settings are the person's."""
+    # Every hook of every agent asks for it: it stands here, so that no further module is read.
+    env = os.environ
+    folders = [
+        data_home(env),
+        os.path.join(_base(env, "XDG_STATE_HOME", ".local/state"), NAME),
+        os.path.join(_base(env, "XDG_CACHE_HOME", ".cache"), NAME),
+    ]
+    chosen = env.get("OPENCODE_DB", "")
+    if os.path.isabs(chosen):
+        folders += [chosen, f"{chosen}-wal", f"{chosen}-shm"]
+    return tuple(os.path.realpath(folder) for folder in folders)
 
 
 def watched(root: str) -> tuple[str, ...]:
     """What changes when a session of a root begins or goes on: the databases with their logs, and the older files."""
-    from .home import data_home, databases
+    from .home import databases
 
     home = data_home()
     logs = (f"{path}{ending}" for path in databases() for ending in ("", "-wal"))
@@ -160,3 +176,9 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     from .forks import resume_command
 
     return resume_command(session, cwd, fresh=fresh)
+
+
+def _base(env: Mapping[str, str], name: str, otherwise: str) -> str:
+    chosen = env.get(name, "")
+    home = env.get("HOME") or os.path.expanduser("~")
+    return os.path.abspath(chosen) if chosen else os.path.join(home, otherwise)

@@ -10,6 +10,7 @@ from ... import lightjson as json
 from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
+from ..forms.background import detaches
 from .home import database
 
 NAME = "opencode"
@@ -48,6 +49,14 @@ A tool that is not named here is taken for one that may write: the shell, every 
 next version.
 """
 
+_NAMES = {
+    # The words of the recorder for what is said of a session as a whole.
+    "session.created": "SessionStart",
+    "session.idle": "Stop",
+    "session.deleted": "SessionEnd",
+}
+EDIT_TOOLS = frozenset({"edit", "write", "multiedit", "patch", "apply_patch"})
+_SHELLS = ("bash", "shell")
 _PATHS = ("filePath", "path")
 _DETAILS = ("command", "filePath", "description", "path", "url", "query", "pattern", "name")
 
@@ -57,27 +66,32 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
     data = _payload(payload)
     tool_input = _table(data, "input")
     session, tool, folder = _text(data, "session"), _text(data, "tool"), _text(data, "directory")
+    name, child = _text(data, "event"), _text(data, "child")
+    writes = name == "tool.execute.before" and tool in EDIT_TOOLS
+    name = _NAMES.get(name, name)
     base = folder.rstrip("/") + "/"
     file = database(env)
     pid = data.get("pid")
+    command = _text(tool_input, "command") if tool in _SHELLS else ""
     detail = next((value for key in _DETAILS if (value := _text(tool_input, key))), "")
     moment = f"{tool} {detail.removeprefix(base)}" if tool else _text(data, "text")
-    writes = _text(data, "event") == "tool.execute.before" and tool not in READ_ONLY
     paths = [*(_text(tool_input, key) for key in _PATHS), *patched(_text(tool_input, "patchText"))] if writes else []
     return HookEvent(
         agent=NAME,
-        name=_text(data, "event"),
+        name="SubagentStop" if name == "Stop" and child else name,
         session=session,
-        transcript=f"{file}#{_text(data, 'child') or session}" if file and session else "",
+        transcript=f"{file}#{child or session}" if file and session else "",
         folder=folder,
         cwd=folder,
         prompt=_text(data, "prompt"),
         call=_text(data, "call"),
         tool=tool,
-        subagent=_text(data, "child"),
+        subagent=child,
+        source="startup" if name == "SessionStart" else "",
         text=first_line(moment),
         named=tuple(path if path.startswith("/") else base + path for path in paths if path),
         pid=pid if isinstance(pid, int) and pid > 0 else 0,
+        background="detached" if command and detaches(command) else "",
     )
 
 
@@ -90,11 +104,11 @@ def step(event: HookEvent) -> Step:
     if event.name == "chat.message":
         # What a sub-agent is asked is no prompt of the person.
         return Step() if event.subagent else Step("always", "prompt", "before", over="turn", tells=True)
-    if event.name == "session.idle":
+    if event.name in ("Stop", "SubagentStop"):
         return Step("drift", "stop", "after", over="subagent" if event.subagent else "turn")
-    if event.name == "session.created":
+    if event.name == "SessionStart":
         return Step() if event.subagent else Step("drift", "start", "after", tells=True)
-    return Step("drift", "end", "after", over="session") if event.name == "session.deleted" else Step()
+    return Step("drift", "end", "after", over="session") if event.name == "SessionEnd" else Step()
 
 
 def has_ended(transcript: str, call: str) -> bool:

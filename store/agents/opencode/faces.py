@@ -14,10 +14,9 @@ from ...model import Kind
 from ...text import first_line, without_colour
 from ..forms.jsonl import beginning, from_raw
 from ..forms.plain import string, table
-from .events import patched
+from .events import EDIT_TOOLS, patched
 from .records import Data, Failure, Given
 
-EDIT_TOOLS = frozenset({"edit", "write", "multiedit", "patch", "apply_patch"})
 SHELL_TOOLS = frozenset({"bash", "shell"})
 AGENT_TOOL = "task"
 HIDDEN = frozenset({"step-start", "step-finish", "snapshot", "patch"})

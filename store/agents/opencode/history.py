@@ -21,9 +21,9 @@ from ...model import Conversation
 from ..base import Evidence, FileState, LazyFiles, PartialState, Source
 from ..forms.contents import inside
 from ..forms.jsonl import lines
+from . import data_home
 from .events import READ_ONLY
 from .faces import EDIT_TOOLS, paths_of
-from .home import data_home
 from .places import AGENT, source_of
 from .records import MESSAGE, PART, SESSION, Data, Line, decode_line, nanoseconds
 

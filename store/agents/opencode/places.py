@@ -17,13 +17,14 @@ from typing import BinaryIO
 import msgspec
 
 from ...model import SessionInfo
-from ...text import first_line
+from ...text import clean, first_line
 from ..base import Source
 from ..forms.jsonl import parse
 from ..forms.plain import items, string, table
-from . import database, storage
+from ..forms.regular import open_regular
+from . import data_home, database, storage
 from .faces import prompt_text
-from .home import PENDING, data_home, databases
+from .home import PENDING, databases
 from .records import Data, Json, decode_data, dumped, ids_in, nanoseconds, session_of
 
 AGENT = "opencode"
@@ -269,7 +270,8 @@ def _info(family: list[Found]) -> SessionInfo:
 
 def _problem(path: str, why: str) -> SessionInfo:
     name = os.path.basename(path)
-    return SessionInfo(f"{UNREAD}{name}", AGENT, f"OpenCode's {name}", 0, 0, (path,), (f"{UNREAD}{name}",), problem=why)
+    uid = f"{UNREAD}{name}"
+    return SessionInfo(uid, AGENT, f"OpenCode's {name}", 0, 0, (path,), (uid,), problem=clean(why))
 
 
 def _pending() -> list[str]:
@@ -282,7 +284,7 @@ def _pending() -> list[str]:
 
 def _export(file: str) -> Json:
     try:
-        with open(file, "rb") as stream:
+        with open_regular(file) as stream:
             return parse(stream.read())
     except OSError:
         return {}

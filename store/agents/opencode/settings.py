@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...executable import this_executable as this_executable
 from ..forms.ownfile import OwnFile
-from .home import config_home
+from . import config_home
 from .plugin import body
 
 FILE = "forkpoint.js"

@@ -61,6 +61,14 @@ def test_what_a_sub_agent_does_is_work_of_the_session_that_started_it() -> None:
     assert events.step(parsed("chat.message", child="ses_b", text="Do it")) == Step()
     assert events.step(parsed("session.created", child="ses_b")) == Step()
     assert events.step(parsed("session.idle", child="ses_b")).over == "subagent"
+    names = [parsed(name, child=child).name for name in ("session.idle", "session.created") for child in ("", "ses_b")]
+    assert names == ["Stop", "SubagentStop", "SessionStart", "SessionStart"]
+
+
+def test_a_shell_that_goes_on_in_the_background_is_told() -> None:
+    before = [parsed("tool.execute.before", tool="bash", call="1", input={"command": c}) for c in ("ls", "serve &")]
+    assert [event.background for event in before] == ["", "detached"]
+    assert parsed("tool.execute.before", tool="write", call="1", input={"command": "serve &"}).background == ""
 
 
 STEPS = [
