@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders.folders import seen
+from tests.builders.pi import PiSession
 from tests.lab.pi_cli import PiCli
 from tests.lab.stub_llm import Json, Message
 from tests.lab.terminal import Terminal, wait_until
@@ -121,6 +122,25 @@ def test_a_session_that_pi_deleted_can_be_gone_on_with(recorded: PiCli) -> None:
     sent = next(request for request in recorded.stub.requests[before:] if request.turn)
     assert told(sent.messages)[:-1] == told(asked.messages)[:-1]
     assert texts(recorded.forkpoint("log")) == ["Do TURN1 please", "Do TURN2 please", "QUESTION"]
+
+
+def test_a_session_of_version_1_that_pi_brings_to_its_newest_form_is_shown_once_and_forked(recorded: PiCli) -> None:
+    old = PiSession(recorded.config, recorded.project, version=1)
+    old.turn("Old one")
+    old.turn("Old two")
+    recorded.forkpoint("save")
+    recorded.forkpoint("log", old.id)
+    before = old.file.read_bytes()
+    recorded.ask("QUESTION three", "--session", str(old.file))
+    assert not old.file.read_bytes().startswith(before)
+    log = recorded.forkpoint("log", old.id)
+    assert texts(log) == ["Old one", "Old two", "QUESTION three"]
+    assert len(log["branches"]) == 1
+    prompt = next(entry["id"] for entry in log["entries"] if entry["text"] == "Old two")
+    fork = recorded.forkpoint("fork", prompt)
+    recorded.run([*fork["command"], "-p", "QUESTION four"])
+    sent = told(recorded.stub.conversations()[-1].messages)
+    assert sent[1:] == [("user", "Old one", 0), ("assistant", "Done.", 0), ("user", "QUESTION four", 0)]
 
 
 def test_a_rewind_in_pi_s_own_tree_is_a_fork(recorded: PiCli, screens: None) -> None:

@@ -101,7 +101,8 @@ class PiSession:
         """What stands before the first prompt."""
         self.append("model_change", provider="stub", modelId="stub-model")
         self.append("thinking_level_change", thinkingLevel="off")
-        self.message("system", content="", sections={"preamble": "You are …"}, toolsAdded=[{"name": "read"}])
+        tool = {"name": "read", "description": "Reads", "parameters": {"type": "object", "properties": {}}}
+        self.message("system", content="", sections={"preamble": "You are …"}, toolsAdded=[tool])
 
     def prompt(self, text: str) -> str:
         if not self.records:
