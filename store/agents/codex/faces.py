@@ -17,6 +17,8 @@ from ..forms.jsonl import beginning, from_raw
 from .patchtext import BEGIN, named
 from .records import EVENT, ITEM, META, Payload
 
+UNKNOWN = "unknown"
+"""The flavour of what is of a kind that is not known here."""
 SHELL = "Bash"
 """What the program itself calls every tool that runs a command when it speaks to hooks."""
 PATCH = "apply_patch"
@@ -133,7 +135,7 @@ def face(kind: str, body: Payload, cwd: str) -> Face | None:
 
 def unknown(kind: str) -> Face:
     """A record of a type that is not known here."""
-    return Face("notice", first_line(kind) or "record without a type", "unknown")
+    return Face("notice", first_line(kind) or "record without a type", UNKNOWN)
 
 
 def command_of(given: object) -> str:

@@ -3,8 +3,7 @@
 Codex's own fork is a file that points into its base (`history_base`) and holds no history; when the base is deleted,
 `codex resume` refuses it ("missing source rollout"). So ours is a copy: it goes on whatever becomes of the session that
 it was cut from. Ids of the session become new ones in every line, `forked_from_id` says where it comes from, ordinals
-are counted anew, since a file that goes on from others is made one with them. A cut inside of calls that run side by
-side moves to their end: a call without result would be answered by an invented one.
+are counted anew, since a file that goes on from others is made one with them.
 """
 
 from __future__ import annotations
@@ -14,67 +13,22 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
-from ..forms.jsonl import Unreadable, parse
-from ..forms.regular import on_disk
+from ..forms.jsonl import parse
+from .cuts import History, Record, cut_after, cut_before, opened, read_history
 from .detail import whole_text
-from .faces import face
 from .filenames import rollout
 from .places import day_of, sources_of
-from .records import EVENT, ITEM, META, Line, Payload, body_of, kind_of, records
+from .records import EVENT
 
 Json = dict[str, Any]
-
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
-_ENDS = frozenset({"task_complete", "turn_complete", "turn_aborted"})
-_BEGINS = frozenset({"task_started", "turn_started"})
-_FOLLOWING = frozenset(
-    {"token_count", "user_message", "patch_apply_end", "exec_command_end", "mcp_tool_call_end", "web_search_end"}
-)
-"""Events that say again what the item before them said."""
-_FOLLOWING_ITEMS = frozenset({"UserMessage", "CommandExecution", "FileChange", "McpToolCall", "CollabAgentToolCall"})
-
-
-@dataclass(slots=True)
-class Record:
-    """One line of the history that a fork is cut from."""
-
-    source: Source
-    offset: int
-    length: int
-    kind: str
-    type: str
-    item: str = ""
-    turn: str = ""
-    call: str = ""
-    """The call that it makes."""
-    answer: str = ""
-    """The call that it answers."""
-    shows: str = ""
-    """The kind of its entry; "" when it has none."""
-
-
-@dataclass
-class History:
-    """All records that an agent would go on from, those of the files before included."""
-
-    records: list[Record] = field(default_factory=list[Record])
-    legacy: bool = True
-    """Its records have no ordinals."""
-
-    def place(self, file: str, offset: int) -> int:
-        """Where a record stands; -1 when it is not there."""
-        for index, record in enumerate(self.records):
-            if record.offset == offset and record.source.name == file:
-                return index
-        return -1
 
 
 def plan_fork(
@@ -101,7 +55,7 @@ def plan_fork(
     if at < 0:
         raise ForkpointError("the record of this row is not in its file any more", todo="choose another row")
     text = whole_text(_parsed(history.records[at])) if leave_out and point.kind == "prompt" else ""
-    end, note = _cut_before(history, at) if leave_out else _cut_after(history, at)
+    end, note = cut_before(history, at) if leave_out else cut_after(history, at)
     kept = history.records[:end]
     new = session or new_id()
     move = _Move(_thread(point.span.file), new, conversation.info.cwd, cwd or conversation.info.cwd)
@@ -135,29 +89,6 @@ def new_id() -> str:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
-def read_history(file: str, sources: Sequence[Source]) -> History:
-    """The records of a file, before them those of the file that it goes on from up to the cut, and so on."""
-    by_id = {rollout(source.file).id: source for source in sources}
-    history = History()
-    chain: list[tuple[Source, int | None]] = []
-    source = next((item for item in sources if item.name == file), on_disk(file))
-    end: int | None = None
-    seen: set[str] = set()
-    while source.name not in seen:
-        seen.add(source.name)
-        chain.append((source, end))
-        meta = _meta(source)
-        if meta is None or meta.base is None or meta.base.thread not in by_id:
-            break
-        source, end = by_id[meta.base.thread], meta.base.ordinal
-    for number, (item, limit) in enumerate(reversed(chain)):
-        _read_into(history, item, limit, first=number == 0)
-    return history
-
-
-# ---- where to cut
-
-
 def _point(conversation: Conversation, entry: str) -> Entry:
     """The entry to cut at. Raises UnknownId, Refused."""
     found = next((item for item in conversation.entries if item.id == entry), None)
@@ -171,150 +102,8 @@ def _point(conversation: Conversation, entry: str) -> Entry:
     return found
 
 
-def _cut_before(history: History, at: int) -> tuple[int, str]:
-    """Where the records end that stand before a row; and what a person should know."""
-    records = history.records
-    if records[at].call or records[at].answer:
-        # Before a call means before all that runs side by side with it.
-        at = _batch(history, at)[0]
-    turn = records[at].turn
-    if records[at].shows == "prompt" and not any(
-        other.shows and other.turn == turn for other in reversed(records[:at]) if turn
-    ):
-        start = _turn_start(records, at)
-        return max(start, 1), ""
-    while at and _leads(records[at - 1], records[at]):
-        at -= 1
-    return max(at, 1), ""
-
-
-def _turn_start(records: list[Record], at: int) -> int:
-    """Where the turn of a first prompt begins: behind all that belongs to what was said before."""
-    for index in range(at - 1, -1, -1):
-        record = records[index]
-        if record.kind == EVENT and record.type in _BEGINS:
-            return index
-        if record.shows or (record.kind == EVENT and record.type in _ENDS):
-            return index + 1
-    return at
-
-
-def _cut_after(history: History, at: int) -> tuple[int, str]:
-    """Where the records end that a row and all that belongs to it need; and what a person should know."""
-    records = history.records
-    note = ""
-    if records[at].call or records[at].answer:
-        first, last = _batch(history, at)
-        if sum(1 for record in records[first : last + 1] if record.call) > 1 and last > at:
-            note = "the cut was moved to the end of the calls that ran in parallel"
-        at = last
-    end = at + 1
-    while end < len(records) and _follows(records[end]):
-        end += 1
-    return end, note
-
-
-def _batch(history: History, at: int) -> tuple[int, int]:
-    """The first and the last record of the calls that run side by side with one; without results only the calls."""
-    records = history.records
-    first = at
-    if records[at].answer:
-        first = next((i for i in range(at, -1, -1) if records[i].call == records[at].answer), at)
-    while True:
-        above = next((i for i in range(first - 1, -1, -1) if _counts(records[i])), -1)
-        if above < 0 or not records[above].call:
-            break
-        first = above
-    open_calls: set[str] = set()
-    last = at
-    for index in range(first, len(records)):
-        record = records[index]
-        if record.call:
-            if index > first and not open_calls:
-                break
-            open_calls.add(record.call)
-        elif record.answer in open_calls:
-            open_calls.discard(record.answer)
-            last = max(last, index)
-            if not open_calls and index >= at:
-                break
-        elif record.shows in ("prompt", "summary") or (record.kind == EVENT and record.type in _ENDS):
-            break
-    return first, last
-
-
-def _counts(record: Record) -> bool:
-    """Whether a record is a part of the conversation: two calls with nothing of it between run side by side."""
-    return bool(record.shows) or bool(record.answer)
-
-
-def _leads(record: Record, shown: Record) -> bool:
-    """Whether a record only announces the one after it."""
-    if record.kind != EVENT or shown.shows not in ("reply",):
-        return False
-    return record.type in ("agent_message", "agent_reasoning") or record.item in ("AgentMessage", "Reasoning", "Plan")
-
-
-def _follows(record: Record) -> bool:
-    """Whether a record only completes what was before it."""
-    if record.kind == "token_usage_record":
-        return True
-    if record.kind != EVENT:
-        return False
-    return record.type in _FOLLOWING or record.type in _ENDS or record.item in _FOLLOWING_ITEMS
-
-
-# ---- reading
-
-
-def _meta(source: Source) -> Payload | None:
-    with _opened(source) as file:
-        for _, _, line in records(file):
-            if not isinstance(line, Unreadable) and kind_of(line) == META:
-                return body_of(line)
-    return None
-
-
-def _read_into(history: History, source: Source, limit: int | None, *, first: bool) -> None:
-    met = False
-    with _opened(source) as file:
-        for offset, length, line in records(file):
-            if isinstance(line, Unreadable):
-                continue
-            if limit is not None and line.ordinal is not None and line.ordinal >= limit:
-                break
-            kind = kind_of(line)
-            history.legacy &= line.ordinal is None
-            if kind == META and not met:
-                met = True
-                if not first:
-                    # Only the first file's own beginning goes along: the others belong to segments.
-                    continue
-            history.records.append(_record(source, offset, length, kind, line))
-
-
-def _record(source: Source, offset: int, length: int, kind: str, line: Line) -> Record:
-    body = body_of(line)
-    shown = face(kind, body, "")
-    made = body.call or "" if kind == ITEM and body.type in _CALLS else ""
-    answered = body.call or "" if kind == ITEM and (body.type or "").endswith("_output") else ""
-    turn = (body.passed.turn if body.passed else None) or body.turn or ""
-    item = (body.item.type or "") if body.item is not None else ""
-    shows = shown.kind if shown else ""
-    return Record(source, offset, length, kind, body.type or "", item, turn, made, answered, shows)
-
-
-def _opened(source: Source) -> Any:
-    try:
-        return source.open()
-    except OSError as error:
-        raise ForkpointError(
-            f"the session's file cannot be read ({error.strerror})", path=source.name, todo="choose another row"
-        ) from None
-
-
 def _parsed(record: Record) -> Json:
-    with _opened(record.source) as file:
+    with opened(record.source) as file:
         file.seek(record.offset)
         return parse(file.read(record.length))
 
@@ -335,13 +124,13 @@ class _Move:
 def _written(history: History, kept: Sequence[Record], move: _Move, title: str) -> bytes:
     """The bytes of the fork."""
     found: list[bytes] = []
-    opened: dict[str, Any] = {}
+    files: dict[str, BinaryIO] = {}
     threads = {thread for record in kept if (thread := _thread(record.source.name))}
     try:
         for number, record in enumerate(kept):
-            if record.source.name not in opened:
-                opened[record.source.name] = _opened(record.source)
-            file = opened[record.source.name]
+            if record.source.name not in files:
+                files[record.source.name] = opened(record.source)
+            file = files[record.source.name]
             file.seek(record.offset)
             data = file.read(record.length)
             for thread in threads:
@@ -351,7 +140,7 @@ def _written(history: History, kept: Sequence[Record], move: _Move, title: str) 
             else:
                 found.append(_numbered(_moved(data, record, move), number, history))
     finally:
-        for file in opened.values():
+        for file in files.values():
             file.close()
     if name := first_line(title):
         found.append(_name(name, len(found), move, kept, history))

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from ...model import Live
 from ..forms.belonging import is_under
 from . import config_home
-from .places import AGENT, cwd_of, in_turn
+from .heads import cwd_of, in_turn
+from .places import AGENT
 
 LOCKS = "/proc/locks"
 PROCESSES = "/proc"

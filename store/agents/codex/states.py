@@ -73,48 +73,58 @@ class Past:
         self.sure.append(sure)
 
 
-def changes(conversation: Conversation, sources: Sequence[Source] | None = None) -> list[Told]:
-    """The changes that a session's records tell, each once, in the order of their time."""
-    calls = {entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call}
-    found: dict[tuple[str, str], Told] = {}
-    for source in sources_of(conversation.info) if sources is None else sources:
-        try:
-            with source.open() as file:
-                for _, _, line in records(file):
-                    if isinstance(line, Unreadable):
-                        continue
-                    for change in changes_of(line):
-                        # A fork repeats the records of its source.
-                        key = (change.call, change.path)
-                        told = Told(nanoseconds(line.timestamp), change, calls.get(change.call, ""))
-                        if change.call in calls and key not in found:
-                            found[key] = told
-        except OSError:
-            continue
-    return sorted(found.values(), key=lambda told: told.time)
+class Changes:
+    """The changes that the records of a session's files tell; a file that did not change is not read again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, int], list[tuple[int, Change]]]] = {}
+
+    def told(self, conversation: Conversation, sources: Sequence[Source] | None = None) -> list[Told]:
+        """Each change once, in the order of their time; only those of calls that are in the conversation."""
+        calls = {entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call}
+        found: dict[tuple[str, str], Told] = {}
+        for source in sources_of(conversation.info) if sources is None else sources:
+            for time, change in self._of(source):
+                # A fork repeats the records of its source.
+                if change.call in calls and (change.call, change.path) not in found:
+                    found[change.call, change.path] = Told(time, change, calls[change.call])
+        return sorted(found.values(), key=lambda told: told.time)
+
+    def file_states(
+        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
+    ) -> list[PartialState]:
+        """What is known of files just before each prompt, the oldest first; none for prompts of which nothing is."""
+        real = os.path.realpath(root)
+        told = self.told(conversation, sources)
+        paths, outside = _inside(told, real)
+        pasts = _pasts(told, paths)
+        for path, past in pasts.items():
+            _conclude(past, os.path.join(os.fsencode(real), path))
+        modes = {path: _mode(os.path.join(os.fsencode(real), path)) for path in pasts}
+        found: list[PartialState] = []
+        for entry in conversation.entries:
+            if entry.kind == "prompt" and not entry.under:
+                files = _files_at(pasts, modes, entry.time)
+                if files:
+                    found.append(_state(entry, files, outside))
+        return sorted(found, key=lambda state: state.time)
+
+    def _of(self, source: Source) -> list[tuple[int, Change]]:
+        stamp = source.stamp()
+        known = self._known.get(source.name)
+        if known is None or known[0] != stamp:
+            known = self._known[source.name] = (stamp, _read_changes(source))
+        return known[1]
 
 
 def file_states(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> list[PartialState]:
-    """What is known of files just before each prompt, the oldest first; none for prompts of which nothing is."""
-    real = os.path.realpath(root)
-    told = changes(conversation, sources)
-    paths, outside = _inside(told, real)
-    pasts = _pasts(told, paths)
-    for path, past in pasts.items():
-        _conclude(past, os.path.join(os.fsencode(real), path))
-    modes = {path: _mode(os.path.join(os.fsencode(real), path)) for path in pasts}
-    found: list[PartialState] = []
-    for entry in conversation.entries:
-        if entry.kind == "prompt" and not entry.under:
-            files = _files_at(pasts, modes, entry.time)
-            if files:
-                found.append(_state(entry, files, outside))
-    return sorted(found, key=lambda state: state.time)
+    """What is known of files just before each prompt, the oldest first."""
+    return Changes().file_states(conversation, root, sources)
 
 
 def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> Evidence:
     """Contents that the session's patches are proven to have left, and the steps known to have changed a path."""
-    told = changes(conversation, sources)
+    told = Changes().told(conversation, sources)
     paths, outside = _inside(told, os.path.realpath(root))
     left: dict[bytes, frozenset[str]] = {}
     for path, past in _pasts(told, paths).items():
@@ -128,6 +138,19 @@ def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | 
             if path is not None:
                 touched.setdefault(path, []).append((one.time, one.entry))
     return Evidence(left, {path: tuple(sorted(steps)) for path, steps in touched.items()}, outside)
+
+
+def _read_changes(source: Source) -> list[tuple[int, Change]]:
+    """The changes of one file's records, each with its time; none where it cannot be read."""
+    found: list[tuple[int, Change]] = []
+    try:
+        with source.open() as file:
+            for _, _, line in records(file):
+                if not isinstance(line, Unreadable):
+                    found += [(nanoseconds(line.timestamp), change) for change in changes_of(line)]
+    except OSError:
+        pass
+    return found
 
 
 def _inside(told: Sequence[Told], root: str) -> tuple[dict[str, bytes], int]:
