@@ -268,18 +268,17 @@ class _Reading:
 
     def segments(self) -> Generator[Segment]:
         """What the source has from the cursor on. Raises OSError for a version that cannot be read to its end."""
-        part = self.part
+        part, end = self.part, self.part.cursor
         if part.whole:
+            digest = hashlib.blake2b(digest_size=16)
             with self._copy.source.open() as stream:
-                pieces, digest = _pieces(stream), hashlib.blake2b(digest_size=16)
-                for start, end, data in pieces:
+                for start, end, data in _pieces(stream):
                     digest.update(data)
                     yield start, end, data
-                    self.part = replace(part, cursor=end, mark=digest.hexdigest())
+            self.part = replace(part, cursor=end, mark=digest.hexdigest())
             return
         try:
             with self._copy.source.open() as stream:
-                end = part.cursor
                 for segment in _whole_lines(stream, end):
                     yield segment
                     end = segment[1]

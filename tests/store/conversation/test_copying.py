@@ -304,6 +304,18 @@ def test_without_names_of_what_it_tells_every_version_stays(place: Place, tmp_pa
     ]
 
 
+def test_a_version_may_be_empty(place: Place) -> None:
+    copied, session = Copied(place, "opencode"), Messages()
+    for names in ("", "", "ab"):
+        session.say(names)
+        copied.look(session.source())
+    session.texts.clear()
+    for _ in range(3):
+        session.changes += 1
+        copied.look(session.source())
+    assert versions(copied.told()) == [("db#s1@1", ["a", "b"]), ("db#s1", [])]
+
+
 def test_versions_share_what_they_have_in_common(place: Place) -> None:
     copied, session = Copied(place, "opencode"), Messages()
     for number in range(3000):
