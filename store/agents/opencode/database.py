@@ -28,7 +28,9 @@ from .removed import Removed
 FRESH = 1_000_000_000
 """Nanoseconds after which the time of a file tells that it was not written again."""
 PATIENCE = 2.0
-"""Seconds that a reader waits for a database that somebody holds."""
+"""Seconds that a reader waits for a database that somebody holds …"""
+HURRY = 0.05
+"""… and while one waited in vain so lately: many sessions are asked for one after the other."""
 NEEDED = {
     "session": {"id", "directory"},
     "message": {"id", "session_id", "data"},
@@ -38,6 +40,10 @@ NEEDED = {
 Looks = tuple[tuple[int, int], ...]
 _MOMENTS = ("created", "updated", "compacting", "archived")
 _TOKENS = ("input", "output", "reasoning")
+
+
+_in_vain: dict[str, float] = {}
+"""When a database was last waited for in vain, by the steady clock."""
 
 
 class Unread(Exception):
@@ -65,8 +71,11 @@ def reading(path: str) -> Generator[Tables]:
             raise Unread("the database is empty")
     try:
         with _connected(path) as connection:
+            _in_vain.pop(path, None)
             yield Tables(connection)
     except (sqlite3.Error, OverflowError, ValueError) as error:
+        if "locked" in str(error):
+            _in_vain[path] = time.monotonic()
         raise Unread(f"the database cannot be read ({error})") from None
     except OSError as error:
         raise Unread(f"the database cannot be read ({error.strerror})") from None
@@ -98,7 +107,9 @@ def _connected(path: str) -> Generator[sqlite3.Connection]:
 
 def _open(path: str) -> sqlite3.Connection:
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    lately = time.monotonic() - _in_vain.get(path, float("-inf")) < PATIENCE
+    timeout = min(HURRY, PATIENCE) if lately else PATIENCE
+    connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
     try:
         connection.text_factory = bytes
         connection.execute("PRAGMA query_only = 1")
