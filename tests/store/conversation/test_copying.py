@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ from forkpoint.store.home import data_folder
 from forkpoint.store.model import SessionInfo
 from forkpoint.store.proof.witness import only_grew
 from forkpoint.store.roots import Place, adopt
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 @pytest.fixture
@@ -357,3 +360,33 @@ def test_sessions_of_two_agents_with_one_id_are_kept_apart(place: Place, log: Pa
     ]
     assert transcripts.name_of("pi", "../odd name") != transcripts.name_of("pi", "../odd  name")
     assert "/" not in transcripts.name_of("pi", "../odd name")
+
+
+# --- whatever becomes of a file ------------------------------------------------------------------------------------
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=6)
+
+
+@given(st.lists(st.tuples(LINES, st.booleans()), min_size=2, max_size=6), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_nothing_that_was_kept_is_ever_lost(states: list[tuple[list[str], bool]], grows: bool) -> None:
+    """Files written anew at each look, in place or by a rename: the newest is as it is, and older lines stay."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "project").mkdir()
+        copied = Copied(adopt(f"{folder}/project", Path(folder) / "data"), "codex")
+        file = Path(folder) / "session"
+        ever: set[bytes] = set()
+        for lines, renamed in states:
+            data = b"".join(line.encode() + b"\n" for line in lines)
+            target = file.with_name("new") if renamed else file
+            target.write_bytes(data)
+            os.replace(target, file)
+            copied.look(on_disk(file, grows=grows, ids=None if grows else _lines))
+            told = copied.told()
+            assert (told[-1][2] if told else b"") == data
+            ever |= set(data.splitlines())
+            assert ever == {line for _, _, kept in told for line in kept.splitlines()}
+
+
+def _lines(stream: BinaryIO) -> frozenset[str]:
+    return frozenset(line.decode() for line in stream)
