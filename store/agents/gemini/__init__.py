@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from ...model import Block, Conversation, Entry, Live, SessionInfo
     from ..base import Evidence, Fork, PartialState, Source
+    from ..forms.following import Following
 
 NAME = "gemini"
 TITLE = "Gemini CLI"
@@ -92,6 +93,13 @@ def read(info: SessionInfo, sources: Sequence[Source] | None = None) -> Conversa
     from .reader import read
 
     return read(info, places.sources(info) if sources is None else sources)
+
+
+def follow() -> Following:
+    """Reads one session again and again, of its files only what is new."""
+    from .reader import Following
+
+    return Following()
 
 
 def blocks(entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> list[Block]:

@@ -80,13 +80,10 @@ _told = msgspec.json.Decoder(_Told).decode
 _FAILURES = (msgspec.DecodeError, RecursionError)
 
 
-def faces(line: Line, cwd: str, known: frozenset[str] | set[str] = frozenset()) -> tuple[Face, ...]:
-    """What a message shows, in order; nothing for hidden ones.
-
-    cwd: paths inside of it are shown relative. known: calls whose answers are shown already.
-    """
+def faces(line: Line, cwd: str) -> tuple[Face, ...]:
+    """What a message shows, in order; nothing for hidden ones. cwd: paths inside of it are shown relative."""
     if line.type == "user":
-        return _user(line, known)
+        return _user(line)
     if line.type == "gemini":
         return _gemini(line, cwd)
     if line.type in _NOTICES:
@@ -97,6 +94,17 @@ def faces(line: Line, cwd: str, known: frozenset[str] | set[str] = frozenset()) 
     return (Face("notice", first_line(f"{line.type or 'message without a type'} {text}"), "unknown"),)
 
 
+def answers_of(line: Line) -> tuple[tuple[str, Face], ...]:
+    """The calls that a user's message answers, each with what it shows where the call itself does not."""
+    found = [told for part in parts_of(line.content) if (told := _from(part.answer)) is not None]
+    return tuple((told.id, _answer(told)) for told in found)
+
+
+def _answer(told: _Told) -> Face:
+    text = first_line(without_colour(_output(from_raw(told.response)))) or "(no output)"
+    return Face("tool_result", text, tool=clean(told.name), about=told.id)
+
+
 def typed(line: Line) -> str:
     """What a person typed, as it stands in a user's message without what was injected; "" when nothing was."""
     shown = _joined(parts_of(line.display))
@@ -105,12 +113,9 @@ def typed(line: Line) -> str:
 
 def is_said(line: Line) -> bool:
     """Whether a message is a part of the conversation, and not only what the program tells the model of the folder."""
-    return line.type != "user" or bool(answers(line)) or bool(typed(line).strip())
-
-
-def answers(line: Line) -> list[str]:
-    """Ids of the calls that a user's message answers."""
-    return [told.id for part in parts_of(line.content) if (told := _from(part.answer)) is not None]
+    if line.type != "user" or typed(line).strip():
+        return True
+    return any(not isinstance(part.answer, UnsetType) for part in parts_of(line.content))
 
 
 def relative(path: str, cwd: str) -> str:
@@ -119,23 +124,16 @@ def relative(path: str, cwd: str) -> str:
     return path[len(cwd) + 1 :] if inside else path
 
 
-def _user(line: Line, known: frozenset[str] | set[str]) -> tuple[Face, ...]:
-    parts = parts_of(line.content)
-    found: list[Face] = []
-    for part in parts:
-        told = _from(part.answer)
-        if told is not None and told.id not in known:
-            text = first_line(without_colour(_output(from_raw(told.response)))) or "(no output)"
-            found.append(Face("tool_result", text, tool=clean(told.name), about=told.id))
+def _user(line: Line) -> tuple[Face, ...]:
     text = typed(line)
-    others = " ".join("[image]" for part in parts if not isinstance(part.data, UnsetType))
+    others = " ".join("[image]" for part in parts_of(line.content) if not isinstance(part.data, UnsetType))
     if text.strip().startswith(_OURSELVES):
-        return (*found, Face("notice", first_line(text), "system"))
+        return (Face("notice", first_line(text), "system"),)
     if text.strip().startswith("<state_snapshot>"):
-        return (*found, Face("summary", "Conversation compressed", "compaction"))
+        return (Face("summary", "Conversation compressed", "compaction"),)
     if text.strip() or others:
-        found.append(Face("prompt", " ".join(filter(None, (first_line(text), others)))[:300]))
-    return tuple(found)
+        return (Face("prompt", " ".join(filter(None, (first_line(text), others)))[:300]),)
+    return ()
 
 
 def _joined(parts: list[Parts]) -> str:

@@ -35,7 +35,7 @@ from . import places
 from .faces import typed
 from .filenames import CHATS
 from .places import MARKER, folder_of
-from .reader import Reading
+from .reader import Following, Reading
 from .records import Line, Unreadable, nanoseconds, parse, records
 from .replay import Place
 
@@ -60,8 +60,7 @@ def plan_fork(
     point = _point(conversation, entry)
     leave_out = before if before is not None else point.kind == "prompt"
     given = list(sources) if sources is not None else places.sources(conversation.info)
-    reading = Reading(conversation.info)
-    reading.replay(given)
+    reading = Reading(conversation.info, Following().notes(conversation.info, given))
     line = _Line(reading, given)
     node = line.node(point)
     end = reading.tree.nodes[node].parent if leave_out else node

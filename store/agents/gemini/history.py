@@ -225,31 +225,48 @@ class _Line:
     """What edits tell of the files before each prompt."""
 
     def __init__(self, conversation: Conversation, edits: Sequence[Edit]) -> None:
-        self.entries = {entry.id: entry for entry in conversation.entries}
         self.prompts = [entry for entry in conversation.entries if entry.kind == "prompt" and not entry.under]
-        self.edits = edits
-        self._prompt_of: dict[str, str] = {}
+        self._turn: dict[str, str] = {}
         """Entry → the prompt that it follows."""
+        self._wrote: dict[str, int] = {}
+        """Prompt → when a call of its turn had first ended that may have written."""
+        before: dict[str, str] = {}
         for entry in conversation.entries:
+            above = self._turn.get(entry.parent, "") if entry.parent is not None else ""
+            self._turn[entry.id] = entry.id if entry.kind == "prompt" else above
             if entry.kind == "prompt":
-                self._prompt_of[entry.id] = entry.id
-            elif entry.parent is not None:
-                self._prompt_of[entry.id] = self._prompt_of.get(entry.parent, "")
+                before[entry.id] = above
+            elif entry.kind == "tool_result" and not entry.under and entry.tool not in READ_ONLY:
+                self._wrote.setdefault(above, entry.time)
+        self._edits: dict[str, list[Edit]] = {}
+        for edit in edits:
+            self._edits.setdefault(self.turn(edit.anchor), []).append(edit)
+        self._last = self._last_above(before)
+        self._later = self._first_below(before)
 
     def turn(self, entry: str) -> str:
         """The prompt that an entry follows."""
-        return self._prompt_of.get(entry, "")
+        return self._turn.get(entry, "")
 
-    def above(self, prompt: str) -> list[str]:
-        """The prompts before one on its own line, the nearest first."""
-        found: list[str] = []
-        at: str | None = self.entries[prompt].parent
-        while at is not None and at in self.entries:
-            turn = self.turn(at)
-            if not turn:
-                break
-            found.append(turn)
-            at = self.entries[turn].parent
+    def _last_above(self, before: dict[str, str]) -> dict[str, dict[bytes, Edit]]:
+        """Prompt → path → the last edit before it on its own line."""
+        found: dict[str, dict[bytes, Edit]] = {"": {}}
+        for prompt in self.prompts:
+            above = before[prompt.id]
+            mine = {edit.path: edit for edit in self._edits.get(above, ()) if above}
+            found[prompt.id] = {**found.get(above, {}), **mine} if mine else found.get(above, {})
+        return found
+
+    def _first_below(self, before: dict[str, str]) -> dict[str, dict[bytes, Edit]]:
+        """Prompt → path → the first edit in any turn that follows its own."""
+        found: dict[str, dict[bytes, Edit]] = {}
+        for prompt in reversed(self.prompts):
+            mine = {edit.path: edit for edit in reversed(self._edits.get(prompt.id, ()))}
+            below = {**found.get(prompt.id, {}), **mine}
+            above = found.setdefault(before[prompt.id], {})
+            for path, edit in below.items():
+                if path not in above or edit.time < above[path].time:
+                    above[path] = edit
         return found
 
     def states(self, prompt: Entry) -> dict[bytes, FileState]:
@@ -257,31 +274,19 @@ class _Line:
 
         Certain is what the first edit of the turn found, and what an earlier one left where the next one found it so.
         """
-        above = self.above(prompt.id)
-        mine = [edit for edit in self.edits if self.turn(edit.anchor) == prompt.id]
-        last = {edit.path: edit for edit in self.edits if self.turn(edit.anchor) in above}
-        later: dict[bytes, Edit] = {}
-        for edit in self.edits:
-            if edit.path not in later and prompt.id in self.above(self.turn(edit.anchor) or prompt.id):
-                later[edit.path] = edit
-        found: dict[bytes, FileState] = {}
-        for path, edit in later.items():
-            found[path] = _inferred(edit.before)
-        for path, edit in last.items():
+        later = self._later.get(prompt.id, {})
+        found = {path: _inferred(edit.before) for path, edit in later.items()}
+        for path, edit in self._last.get(prompt.id, {}).items():
             following = later.get(path)
             sure = following is not None and _same(following.before, edit.after)
             found[path] = edit.after if sure else _inferred(edit.after)
-        for edit in reversed(mine):
+        for edit in reversed(self._edits.get(prompt.id, ())):
             found[edit.path] = edit.before
         return found
 
     def wrote_before(self, prompt: Entry, moment: int) -> bool:
         """Whether a call of the turn may have written before a moment."""
-        return any(
-            entry.kind == "tool_result" and entry.time < moment and entry.tool not in READ_ONLY
-            for entry in self.entries.values()
-            if self.turn(entry.id) == prompt.id and not entry.under
-        )
+        return self._wrote.get(prompt.id, moment) < moment
 
 
 def _inferred(state: FileState) -> FileState:

@@ -7,56 +7,77 @@ problems; the rest stays whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import BinaryIO
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
-from ..base import Source
-from ..forms.regular import why
+from ..base import PartialState, Source
+from ..forms.growing import Followed, Growing
 from ..forms.uncollected import uncollected
-from .faces import Face, faces
+from .faces import Face
 from .filenames import sub_agent_of
-from .records import Brief, Line, Unreadable, messages_in, read_json, records
-from .replay import ROOT, Log, Message, Node, Tree
+from .history import file_states
+from .notes import Notes, Restated, Rewind
+from .replay import ROOT, Log, Node, Tree
 
 
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
     """All of a session that its sources hold; the main files in the order of their age. Never raises."""
-    with uncollected():
-        return Reading(info).conversation(sources)
+    return Following().read(info, sources)
+
+
+class Following:
+    """Reads a session again and again, of its files only what is new."""
+
+    def __init__(self) -> None:
+        self._cwd = ""
+        self._files = Growing(self._fresh, Notes.read_on)
+
+    def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
+        """All of the session that its sources hold now."""
+        with uncollected():
+            return Reading(info, self.notes(info, sources)).conversation()
+
+    def file_states(
+        self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
+    ) -> list[PartialState]:
+        """States of files from the agent's own records, the oldest first."""
+        return file_states(conversation, root, sources)
+
+    def notes(self, info: SessionInfo, sources: Sequence[Source]) -> list[Followed[Notes]]:
+        """What the files tell, each by itself."""
+        if info.cwd != self._cwd:
+            # Paths are shown relative to it, so everything is read again where the session was moved.
+            self._cwd = info.cwd
+            self._files = Growing(self._fresh, Notes.read_on)
+        return self._files.read(sources)
+
+    def _fresh(self, source: Source) -> Notes:
+        return Notes(source, self._cwd)
 
 
 class Reading:
-    """The files of one session while they are read."""
+    """The files of one session, joined into one tree."""
 
-    def __init__(self, info: SessionInfo) -> None:
+    def __init__(self, info: SessionInfo, files: Sequence[Followed[Notes]]) -> None:
         self.info = info
-        self.answered: set[str] = set()
-        """Calls whose results are shown with them."""
-        self.tree = Tree(self._look)
+        self._followed = files
+        self.files = [item.state.source.name for item in files]
+        former = {place for place, item in enumerate(files) if item.state.source.former}
+        self.tree = Tree(frozenset(former))
         self.problems: list[Problem] = []
-        self.files: list[str] = []
-        self.sessions: list[str] = []
+        self.sessions = [self._session_of(item.state) for item in files]
         """Of every file: the session that owns its messages."""
         self.tips: dict[str, int] = {}
-        self.titles: dict[str, str] = {}
+        for number, item in enumerate(files):
+            if not sub_agent_of(item.state.source.file):
+                self._replay(number, item, "")
 
-    def _look(self, line: Line) -> tuple[Face, ...]:
-        self.answered.update(call.id for call in line.calls)
-        return faces(line, self.info.cwd, self.answered)
-
-    def replay(self, sources: Sequence[Source]) -> None:
-        """The sessions' own files; none of its sub-agents."""
-        for source in sources:
-            if not sub_agent_of(source.file):
-                self._read(source, "")
-
-    def conversation(self, sources: Sequence[Source]) -> Conversation:
-        self.replay(sources)
-        for source in sources:
-            if side := sub_agent_of(source.file):
-                self._read(source, side)
+    def conversation(self) -> Conversation:
+        """All of it, the sub-agents' files included."""
+        for number, item in enumerate(self._followed):
+            if side := sub_agent_of(item.state.source.file):
+                self._replay(number, item, side)
         made = _Entries(self)
         entries = made.entries()
         ends = {session: made.last[tip] for session, tip in self.tips.items() if tip != ROOT}
@@ -67,7 +88,7 @@ class Reading:
             branches=_heads(entries),
             problem=self.problems[0].what if self.problems else self.info.problem,
         )
-        return Conversation(info, entries, self._newest(leaves), leaves, tuple(self.problems), self.titles)
+        return Conversation(info, entries, self._newest(leaves), leaves, tuple(self.problems))
 
     def _newest(self, leaves: dict[str, str]) -> str | None:
         """The entry that the file with the newest message goes on from."""
@@ -80,85 +101,33 @@ class Reading:
             return leaves[self.sessions[best]]
         return next(iter(leaves.values()), None)
 
-    def _read(self, source: Source, side: str) -> None:
-        number = len(self.files)
-        self.files.append(source.name)
-        self.sessions.append(self._session_of(source, side))
+    def _replay(self, number: int, item: Followed[Notes], side: str) -> None:
         log = Log(number, side)
-        try:
-            with source.open() as file:
-                if source.file.endswith(".json"):
-                    self._read_json(file, log)
-                else:
-                    self._read_lines(file, log)
-        except OSError as error:
-            self.problems.append(Problem(why(error), source.name))
-        if not side:
+        name = self.files[number]
+        for note in item.state.all():
+            if isinstance(note, Rewind):
+                self.tree.rewind(log, note.to)
+            elif isinstance(note, Restated):
+                self.tree.restate(log, note)
+            elif note.id:
+                self.tree.append(log, note)
+            else:
+                note.id = f"{os.path.basename(name).partition('.')[0]}@{note.offset}"
+                log.listed.append((note.id, self.tree.place(log, note, note.faces)))
+        self.problems += [Problem(item.failure, name)] if item.failure else item.state.troubles()
+        if not side and not item.state.source.former:
             session = self.sessions[number]
             self.tips[session] = max(self.tips.get(session, ROOT), log.tip, key=self._time_of)
 
     def _time_of(self, tip: int) -> int:
         return self.tree.nodes[tip].time if tip != ROOT else -1
 
-    def _session_of(self, source: Source, side: str) -> str:
-        if side:
-            return os.path.basename(os.path.dirname(source.file))
+    def _session_of(self, notes: Notes) -> str:
+        file = notes.source.file
+        if sub_agent_of(file):
+            return os.path.basename(os.path.dirname(file))
         pairs = dict(zip(self.info.files, self.info.ids, strict=False))
-        return pairs.get(source.file) or _id_inside(source) or self.info.id
-
-    def _read_json(self, file: BinaryIO, log: Log) -> None:
-        found = read_json(file.read())
-        if found is None:
-            self.problems.append(Problem("the file is not a session", self.files[log.file]))
-            return
-        for offset, length, line in found[1]:
-            if line.id:
-                self.tree.append(log, Message(line.id, offset, length, line))
-
-    def _read_lines(self, file: BinaryIO, log: Log) -> None:
-        unknown = 0
-        for offset, length, line in records(file):
-            if isinstance(line, Unreadable):
-                self._unreadable(log, offset, length, line)
-            elif line.rewind is not None:
-                self.tree.rewind(log, line.rewind)
-            elif line.id is not None:
-                self.tree.append(log, Message(line.id, offset, length, line))
-            elif line.set is not None:
-                if not isinstance(line.set.messages, list):
-                    continue
-                self._restate(file, log, offset, length, line.set.messages)
-            elif line.session and line.project:
-                if isinstance(line.messages, list):
-                    for message in self._messages(file, offset, length):
-                        self.tree.append(log, message)
-            else:
-                unknown += 1
-        if unknown:
-            what = "a record is of a kind" if unknown == 1 else f"{unknown} records are of a kind"
-            self.problems.append(Problem(f"{what} that is not known here", self.files[log.file]))
-
-    def _restate(self, file: BinaryIO, log: Log, offset: int, length: int, briefs: list[Brief]) -> None:
-        self.tree.restate(log, briefs, lambda: self._messages(file, offset, length))
-
-    def _messages(self, file: BinaryIO, offset: int, length: int) -> Iterator[Message]:
-        """The messages in a line's list. The file stands afterwards where it stood."""
-        at = file.tell()
-        file.seek(offset)
-        data = file.read(length)
-        file.seek(at)
-        for inside, size, line in messages_in(data):
-            if line.id:
-                yield Message(line.id, offset + inside, size, line)
-
-    def _unreadable(self, log: Log, offset: int, length: int, line: Unreadable) -> None:
-        self.problems.append(Problem(line.why, self.files[log.file], line.number))
-        if line.last:
-            return
-        stem = os.path.basename(self.files[log.file]).partition(".")[0]
-        face = Face("notice", f"line {line.number} cannot be read ({length:,} bytes)", "unreadable")
-        message = Message(f"{stem}@{offset}", offset, length, Line(id=f"{stem}@{offset}"))
-        log.listed.append((message.id, self.tree.place(log, message, (face,))))
+        return pairs.get(file) or notes.session or self.info.id
 
 
 class _Entries:
@@ -244,15 +213,3 @@ class _Entries:
 def _heads(entries: Sequence[Entry]) -> int:
     parents = {entry.parent for entry in entries}
     return sum(1 for entry in entries if entry.id not in parents and not entry.under)
-
-
-def _id_inside(source: Source) -> str:
-    """The session that a file's own header names."""
-    try:
-        with source.open() as file:
-            for _, _, line in records(file):
-                if not isinstance(line, Unreadable) and line.session:
-                    return line.session
-    except OSError:
-        pass
-    return ""

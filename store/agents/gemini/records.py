@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from ..forms.jsonl import Records, Unreadable, from_raw, nanoseconds, parse
+from ..forms.jsonl import Reached, Records, Unreadable, from_raw, nanoseconds, parse
 from ..forms.plain import items, string, table
 
 __all__ = [
@@ -116,9 +116,9 @@ _parts = msgspec.json.Decoder(list[Parts]).decode
 _part = msgspec.json.Decoder(Parts).decode
 
 
-def records(file: BinaryIO) -> Iterator[tuple[int, int, Line | Unreadable]]:
-    """Offset, length and record of every line; the length is without the line feed."""
-    return _lines.read(file)
+def records(file: BinaryIO, reached: Reached | None = None) -> Iterator[tuple[int, int, Line | Unreadable]]:
+    """Offset, length and record of every line, from where `reached` is; the length is without the line feed."""
+    return _lines.read(file, reached)
 
 
 def messages_in(data: bytes) -> Iterator[tuple[int, int, Line]]:

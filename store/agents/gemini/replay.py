@@ -8,11 +8,12 @@ becomes a node. What is new at its beginning is the summary of a compression; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .faces import Face, answers, is_said
-from .records import Brief, Line, nanoseconds
+from .faces import Face
+from .notes import Message, Restated
+from .records import Brief
 
 ROOT = -1
 COMPRESSED = Face("summary", "Conversation compressed", "compaction")
@@ -20,16 +21,6 @@ COMPRESSED = Face("summary", "Conversation compressed", "compaction")
 
 Place = tuple[int, int, int]
 """File, offset and length of a message."""
-
-
-@dataclass(slots=True)
-class Message:
-    """A message where it stands in a file."""
-
-    id: str
-    offset: int
-    length: int
-    line: Line
 
 
 @dataclass(slots=True)
@@ -80,10 +71,20 @@ class Log:
 class Tree:
     """The messages of all files of a session, read in the order of their age."""
 
-    def __init__(self, look: Callable[[Line], tuple[Face, ...]]) -> None:
+    def __init__(self, former: frozenset[int] = frozenset()) -> None:
+        """former: the files that are earlier versions of later ones; these outrank them."""
         self.nodes: list[Node] = []
         self.index: dict[str, int] = {}
-        self._look = look
+        self._former = former
+        self._answered: set[str] = set()
+        """Calls whose results are shown with them."""
+
+    def shown(self, message: Message) -> tuple[Face, ...]:
+        """What a message shows after those before it."""
+        self._answered.update(message.calls)
+        if not message.answers:
+            return message.faces
+        return (*(face for call, face in message.answers if call not in self._answered), *message.faces)
 
     def append(self, log: Log, message: Message) -> None:
         """A message that was written: a new one, a later version of one in the list, or a copy of a known one."""
@@ -99,11 +100,11 @@ class Tree:
             if self.nodes[known].file != log.file:
                 self._bury_notices(log)
         else:
-            faces = self._look(message.line)
-            if not faces and message.line.type == "user":
+            faces = self.shown(message)
+            if not faces and message.type == "user":
                 log.listed.append((message.id, ROOT))
                 log.hidden.add(message.id)
-                if log.tip != ROOT and answers(message.line):
+                if log.tip != ROOT and message.answers:
                     self.nodes[log.tip].answers[message.id] = (log.file, message.offset, message.length)
                 return
             known = self._add(log, message, faces)
@@ -124,15 +125,15 @@ class Tree:
         else:
             log.tip = next((item for _, item in reversed(log.listed) if item != ROOT), ROOT)
 
-    def restate(self, log: Log, briefs: Sequence[Brief], read: Callable[[], Iterable[Message]]) -> None:
-        """A whole new list; `read` gives its messages, which are asked for only when it is not the old one."""
+    def restate(self, log: Log, told: Restated) -> None:
+        """A whole new list; its messages are asked for only when it is not the old one."""
         path = self._path(log.tip)
-        if self._is_old(log, briefs, path):
-            ids = [brief.id for brief in briefs if brief.id is not None]
+        if self._is_old(log, told.briefs, path):
+            ids = [brief.id for brief in told.briefs if brief.id is not None]
             log.listed = [(uid, ROOT if (node := self._known(log, uid)) is None else node) for uid in ids]
             self.go_on(log, path, [node for _, node in log.listed if node != ROOT])
             return
-        _Overlay(self, log, path).lay(read())
+        _Overlay(self, log, path).lay(told.read())
 
     def known_elsewhere(self, log: Log, uid: str, after: int) -> int | None:
         """A node of this id that is not on the path, but follows the same one."""
@@ -149,7 +150,7 @@ class Tree:
     def look(self, log: Log, message: Message) -> tuple[int | None, tuple[Face, ...]]:
         """The node of a message, and what it shows."""
         known = self._known(log, message.id)
-        return known, self._look(message.line) if known is None else self.nodes[known].faces
+        return known, self.shown(message) if known is None else self.nodes[known].faces
 
     def _known(self, log: Log, uid: str) -> int | None:
         return log.own.get(uid, self.index.get(uid))
@@ -160,15 +161,14 @@ class Tree:
             uid = f"{uid}~{message.offset}"
             log.own[message.id] = len(self.nodes)
         self.index.setdefault(message.id, len(self.nodes))
-        time = nanoseconds(message.line.timestamp)
-        self.nodes.append(Node(uid, time, log.file, message.offset, message.length, log.tip, faces, log.side))
+        self.nodes.append(Node(uid, message.time, log.file, message.offset, message.length, log.tip, faces, log.side))
         return len(self.nodes) - 1
 
     def _renew(self, known: int, log: Log, message: Message) -> None:
         """A later version takes the place of the earlier; a copy in another file only where it tells more."""
         node = self.nodes[known]
-        faces = self._look(message.line)
-        if node.file == log.file or len(faces) > len(node.faces):
+        faces = self.shown(message)
+        if node.file == log.file or node.file in self._former or len(faces) > len(node.faces):
             node.faces, node.file, node.offset, node.length = faces, log.file, message.offset, message.length
 
     def _follows(self, log: Log, known: int) -> bool:
@@ -202,7 +202,7 @@ class Tree:
             tip = self.nodes[tip].parent
         return found[::-1]
 
-    def _is_old(self, log: Log, briefs: Sequence[Brief], path: list[int]) -> bool:
+    def _is_old(self, log: Log, briefs: Iterable[Brief], path: list[int]) -> bool:
         """Whether a list tells the path again, or its beginning, with the same ids."""
         places = {node: place for place, node in enumerate(path)}
         at = 0
@@ -299,7 +299,7 @@ class _Overlay:
                 summary = compressed and not made
                 made[place] = self.tree.place(self.log, message, (COMPRESSED,) if summary else faces)
                 if summary:
-                    whole = ((self.log.file, item.offset, item.length) for item, _, _ in told if is_said(item.line))
+                    whole = ((self.log.file, item.offset, item.length) for item, _, _ in told if item.said)
                     self.tree.nodes[made[place]].instead = tuple(whole)
         self.log.listed = [
             (message.id, made.get(place, ROOT) if node is None else node)
