@@ -9,14 +9,7 @@ from __future__ import annotations
 
 import json
 
-PATIENCE = 6000
-"""Milliseconds that Pi waits: forkpoint's own budget, and a second to start."""
-HURRY = 100
-"""Milliseconds while an earlier call has not come back."""
-FORGOTTEN = 60_000
-"""Milliseconds after which a forkpoint that hangs is ended."""
-LONGEST = 2000
-"""Characters of a tool's argument that are passed on; a path or a command is what matters of it."""
+from ..forms.javascript import FORGOTTEN, HURRY, LONGEST, PATIENCE, RUN
 
 _BODY = """\
 import { spawn } from "node:child_process";
@@ -75,39 +68,7 @@ async function tell(event, more, ctx) {
   if (said.startsWith('{"systemMessage":') && ctx.hasUI) ctx.ui.notify(JSON.parse(said).systemMessage, "warning");
 }
 
-function run(payload) {
-  return new Promise((resolve) => {
-    accessSync(PROGRAM, constants.X_OK);
-    // A session of its own: keys that interrupt Pi do not reach it.
-    const child = spawn(PROGRAM, ["hook", "pi"], { stdio: ["pipe", "pipe", "ignore"], detached: true });
-    let said = "", late = false;
-    const patience = setTimeout(() => {
-      late = true;
-      waiting += 1;
-      child.unref();
-      child.stdout.destroy();
-      resolve("");
-    }, waiting ? HURRY : PATIENCE);
-    const end = setTimeout(() => child.kill("SIGKILL"), FORGOTTEN);
-    end.unref();
-    const done = () => {
-      clearTimeout(patience);
-      clearTimeout(end);
-      if (late) waiting = Math.max(0, waiting - 1);
-      late = false;
-      resolve(said);
-    };
-    child.on("error", done);
-    child.on("close", done);
-    child.stdout.on("error", () => {});
-    child.stdout.on("data", (piece) => {
-      if (said.length < 4096) said += piece;
-    });
-    child.stdin.on("error", () => {});
-    child.stdin.end(payload);
-  });
-}
-
+%(run)s
 // The newest message at which the conversation stands.
 function here(ctx) {
   const branch = ctx.sessionManager.getBranch();
@@ -133,6 +94,7 @@ def body(executable: str) -> str:
 
     return _BODY % {
         "program": json.dumps(executable),
+        "run": RUN % {"agent": "pi", "title": "Pi"},
         "patience": PATIENCE,
         "hurry": HURRY,
         "forgotten": FORGOTTEN,

@@ -207,13 +207,16 @@ class _Log:
 
     def path(self, end: str | None) -> list[str]:
         """The records from the first one to an end."""
-        found: list[str] = []
-        seen: set[str] = set()
-        while end is not None and end in self.rows and end not in seen:
-            seen.add(end)
-            found.append(end)
+        found: dict[str, None] = {}
+        while end is not None and end in self.rows and end not in found:
+            found[end] = None
             end = self.rows[end].parent
-        return found[::-1]
+        path = list(found)
+        if end in found:
+            # Records that are each other's parents begin with the earliest of them, as they are shown.
+            first = min(path[path.index(end) :], key=lambda uid: self.rows[uid].offset)
+            del path[path.index(first) + 1 :]
+        return path[::-1]
 
     def written(self, header: Json, kept: Sequence[str], title: str) -> bytes:
         """The bytes of a fork that keeps these records."""
