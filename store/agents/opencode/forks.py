@@ -24,11 +24,12 @@ from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
 from ..forms import newfile
+from ..forms.belonging import is_under
 from ..forms.jsonl import lines, parse
 from ..forms.plain import table
 from . import database, detail
 from .home import databases
-from .places import is_under, origin, pending_folder, source_of
+from .places import origin, pending_folder, source_of
 from .reader import Row, path_to
 from .records import Json, dumped, session_of
 from .storage import ENDING

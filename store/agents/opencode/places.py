@@ -19,6 +19,7 @@ import msgspec
 from ...model import SessionInfo
 from ...text import clean, first_line
 from ..base import Source
+from ..forms.belonging import Belonging
 from ..forms.jsonl import parse
 from ..forms.plain import items, string, table
 from ..forms.regular import open_regular
@@ -65,10 +66,8 @@ def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
 
     A database that cannot be read is told as one, at the end, without time.
     """
-    real = os.path.realpath(root)
-    inner = [folder for folder in map(os.path.realpath, nested) if is_under(folder, real)]
     problems: list[SessionInfo] = []
-    found = list(_here(real, inner, problems))
+    found = list(_here(Belonging(root, nested), problems))
     here = {item.id for item in found}
     infos = [_info(family) for family in _families([item for item in found if item.parent not in here])]
     return [*sorted(infos, key=lambda info: (-info.updated, info.id)), *problems]
@@ -147,11 +146,6 @@ def pending_folder() -> str:
     return os.path.join(data_home(), PENDING)
 
 
-def is_under(path: str, root: str) -> bool:
-    """Whether a path is a folder or lies under it; both are taken as they are written."""
-    return bool(path) and (path == root or path.startswith(root.rstrip(os.sep) + os.sep))
-
-
 def _is_pending(file: str) -> bool:
     return os.path.basename(os.path.dirname(file)) == PENDING
 
@@ -176,16 +170,13 @@ def _everything(problems: list[SessionInfo]) -> Iterator[tuple[str, Json]]:
             yield file, _exported_info(file)
 
 
-def _here(root: str, nested: list[str], problems: list[SessionInfo]) -> Iterator[Found]:
+def _here(belonging: Belonging, problems: list[SessionInfo]) -> Iterator[Found]:
     """Sessions of a root, with their beginnings."""
     in_database: dict[str, dict[str, Json]] = {}
-    real: dict[str, str] = {}
     for file, info in _everything(problems):
         path, session = split(file)
         folder = string(info, "directory") or ("" if session else storage.folder_of(file))
-        if folder not in real:
-            real[folder] = os.path.realpath(folder) if folder else ""
-        if not is_under(real[folder], root) or any(is_under(real[folder], other) for other in nested):
+        if not belonging.has(folder):
             continue
         info = {**info, "directory": folder}
         if session:

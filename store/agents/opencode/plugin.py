@@ -10,18 +10,11 @@ from __future__ import annotations
 
 import json
 
+from ..forms.javascript import FORGOTTEN, HURRY, LONGEST, PATIENCE, RUN
 from .events import READ_ONLY
 
-PATIENCE = 6000
-"""Milliseconds that OpenCode waits: forkpoint's own budget, and a second to start."""
-HURRY = 100
-"""Milliseconds while an earlier call has not come back."""
-FORGOTTEN = 60_000
-"""Milliseconds after which a forkpoint that hangs is ended."""
 ASKING = 500
 """Milliseconds that OpenCode is given to tell whose sub-agent a session is."""
-LONGEST = 2000
-"""Characters of a tool's argument that are passed on; a path or a command is what matters of it."""
 PATCH = 100_000
 """Characters of a patch, whose paths stand all over it."""
 
@@ -110,45 +103,14 @@ function shortened(given) {
   return Object.fromEntries(texts.map(([name, text]) => [name, text.slice(0, name === "patchText" ? PATCH : LONGEST)]));
 }
 
-function run(payload) {
-  return new Promise((resolve) => {
-    accessSync(PROGRAM, constants.X_OK);
-    // A session of its own: keys that interrupt OpenCode do not reach it.
-    const child = spawn(PROGRAM, ["hook", "opencode"], { stdio: ["pipe", "pipe", "ignore"], detached: true });
-    let said = "", late = false;
-    const patience = setTimeout(() => {
-      late = true;
-      waiting += 1;
-      child.unref();
-      child.stdout.destroy();
-      resolve("");
-    }, waiting ? HURRY : PATIENCE);
-    const end = setTimeout(() => child.kill("SIGKILL"), FORGOTTEN);
-    end.unref();
-    const done = () => {
-      clearTimeout(patience);
-      clearTimeout(end);
-      if (late) waiting = Math.max(0, waiting - 1);
-      late = false;
-      resolve(said);
-    };
-    child.on("error", done);
-    child.on("close", done);
-    child.stdout.on("error", () => {});
-    child.stdout.on("data", (piece) => {
-      if (said.length < 4096) said += piece;
-    });
-    child.stdin.on("error", () => {});
-    child.stdin.end(payload);
-  });
-}
-"""
+%(run)s"""
 
 
 def body(executable: str) -> str:
     """The plugin that calls this program."""
     return _BODY % {
         "program": json.dumps(executable),
+        "run": RUN % {"agent": "opencode", "title": "OpenCode"},
         "patience": PATIENCE,
         "hurry": HURRY,
         "forgotten": FORGOTTEN,

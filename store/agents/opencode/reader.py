@@ -8,13 +8,13 @@ and stand under the call that started them.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ..base import Source
 from ..forms.jsonl import Unreadable
+from ..forms.uncollected import uncollected
 from .faces import AGENT_TOOL, Face, answered, asked, failed, prompt_text
 from .records import MESSAGE, PART, PAST, PROBLEM, SESSION, Data, Line, Revert, nanoseconds, session_of
 from .records import reading as records
@@ -29,14 +29,8 @@ _DEEPEST = 50
 
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
     """All of a session that its sources hold, the main ones in the order of their age."""
-    paused = gc.isenabled()
-    # A hundred thousand small objects are made and none is garbage: the collector would only walk them again.
-    gc.disable()
-    try:
+    with uncollected():
         return _read(info, sources)
-    finally:
-        if paused:
-            gc.enable()
 
 
 @dataclass(slots=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...model import Live
-from .places import AGENT, is_under, sessions
+from ..forms.belonging import is_under
+from .places import AGENT, sessions
 
 PROC = "/proc"
 _NAMES = (b"opencode", b"opencode-tui")
