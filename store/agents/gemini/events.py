@@ -12,6 +12,7 @@ from ... import lightjson as json
 from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
+from ..forms.background import detaches
 from . import callkeys
 
 NAME = "gemini"
@@ -82,6 +83,7 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
         text=_moment(name, tool, given, data),
         named=(os.path.join(cwd, path),) if path else (),
         pid=_agent() if "GEMINI_SESSION_ID" in env else 0,
+        background=_background(given),
     )
 
 
@@ -126,6 +128,13 @@ def _call(tool: str, data: Mapping[str, object]) -> str:
         return ""
     moment = callkeys.milliseconds(_text(data, "timestamp"))
     return f"{callkeys.key(tool, data.get('tool_input'))}{callkeys.MARK}{moment}"
+
+
+def _background(given: Mapping[str, object]) -> str:
+    """Whether a shell goes on in the background: the call that starts it tells, and no event that it ended."""
+    if detaches(_text(given, "command")):
+        return "detached"
+    return "managed" if given.get("is_background") is True else ""
 
 
 def _moment(name: str, tool: str, given: Mapping[str, object], data: Mapping[str, object]) -> str:

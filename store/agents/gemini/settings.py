@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from ... import jsontext
 from ...jsontext import Node
+from ..forms.belonging import is_under
 from ..forms.commandhooks import CommandHooks, Event
 from .events import READ_ONLY
 
@@ -66,4 +68,29 @@ HOOKS = CommandHooks(
 install = HOOKS.install
 uninstall = HOOKS.uninstall
 installed = HOOKS.installed
-hooks_problem = HOOKS.hooks_problem
+
+
+def hooks_problem(root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> str:
+    """Why Gemini CLI does not tell us what it does in a root, in words; "" when it does."""
+    problem = HOOKS.hooks_problem(root, env)
+    if problem:
+        return problem
+    rules = os.path.join(os.path.dirname(settings_file(everywhere=True, root=root, env=env)), "trustedFolders.json")
+    return f"not run: Gemini CLI was told not to trust this folder ({rules})" if _is_distrusted(root, rules) else ""
+
+
+def _is_distrusted(root: str | os.PathLike[str], rules: str) -> bool:
+    """Whether the rule for the nearest folder says so: in such a folder the program runs no hook, not the person's."""
+    try:
+        with open(rules, "rb") as file:
+            top = jsontext.parse(file.read().decode("utf-8", "surrogateescape"))
+    except (OSError, jsontext.NotJson):
+        return False
+    real, nearest, distrusted = os.path.realpath(root), "", False
+    for rule in top.children if top.shape == "object" else ():
+        level = rule.node.value
+        folder = os.path.realpath(rule.key or "")
+        folder = os.path.dirname(folder) if level == "TRUST_PARENT" else folder
+        if is_under(real, folder) and len(folder) > len(nearest):
+            nearest, distrusted = folder, level == "DO_NOT_TRUST"
+    return distrusted
