@@ -74,6 +74,21 @@ def _transcript(folder: Path, options: argparse.Namespace) -> list[Figure]:
     return [replace(time, note=found["told"]), memory]
 
 
+def _sessions(kind: str, folder: Path, rounds: int, size: int) -> list[Figure]:
+    """Figures of every agent, from a process of their own, which needs much memory to write the sessions."""
+    command = [sys.executable, HERE / "sessions.py", kind, str(rounds), str(size)]
+    found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder).stdout)
+    return [Figure(*members) for members in found]
+
+
+def _listing(folder: Path, options: argparse.Namespace) -> list[Figure]:
+    return _sessions("listing", folder, options.rounds, options.sessions)
+
+
+def _reading(folder: Path, options: argparse.Namespace) -> list[Figure]:
+    return _sessions("reading", folder, options.rounds, options.transcript)
+
+
 GROUPS: dict[str, Group] = {
     "save": _save,
     "first": _first,
@@ -83,6 +98,8 @@ GROUPS: dict[str, Group] = {
     "history": _history,
     "memory": _memory,
     "transcript": _transcript,
+    "listing": _listing,
+    "reading": _reading,
 }
 
 
@@ -112,11 +129,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="pairs of runs for each figure (9)")
     parser.add_argument("--checkpoints", type=int, help="how many the large store has (10,000)")
     parser.add_argument("--large", type=int, help="megabytes of the very large file (3,000)")
-    parser.add_argument("--transcript", type=int, help="megabytes of the transcript (100)")
+    parser.add_argument("--transcript", type=int, help="megabytes of a transcript (100)")
+    parser.add_argument("--sessions", type=int, help="how many sessions are listed (2,000)")
     parser.add_argument("--quick", action="store_true", help="everything once and small: does the bench itself work?")
     options = parser.parse_args()
-    usual = {"files": 50_000, "rounds": 9, "checkpoints": 10_000, "large": 3_000, "transcript": 100}
-    quick = {"files": 2_000, "rounds": 1, "checkpoints": 1_000, "large": 100, "transcript": 5}
+    usual = {"files": 50_000, "rounds": 9, "checkpoints": 10_000, "large": 3_000, "transcript": 100, "sessions": 2_000}
+    quick = {"files": 2_000, "rounds": 1, "checkpoints": 1_000, "large": 100, "transcript": 5, "sessions": 50}
     for name, value in (quick if options.quick else usual).items():
         if getattr(options, name) is None:
             setattr(options, name, value)
