@@ -124,12 +124,12 @@ def _tree(objects: Objects, row: Row) -> str:
 
 
 def _sessions(objects: Objects, weights: Mapping[bytes, int]) -> Iterable[SessionUsage]:
-    for session, kept in transcripts.known(objects).items():
+    for kept in transcripts.known(objects).values():
         try:
             found = sum(weights.get(oid, 0) for oid in reached(objects, kept.commit))
         except StoreDamaged:
             continue
-        yield SessionUsage(session, kept.info.agent, kept.info.title, found)
+        yield SessionUsage(kept.info.id, kept.info.agent, kept.info.title, found)
 
 
 @dataclass(slots=True)

@@ -14,6 +14,8 @@ import pytest
 from forkpoint.store import recording
 from forkpoint.store.api import Store
 from forkpoint.store.errors import AmbiguousId, Refused
+from forkpoint.store.git.reader import Objects
+from forkpoint.store.home import data_folder
 
 from ..builders.cli import forkpoint
 from ..builders.folders import make
@@ -200,3 +202,32 @@ def test_two_agents_at_work_at_once_are_both_told(
     (sessions / f"{os.getpid()}.json").write_text(json.dumps(told))
     live = Store.open(project).status().live
     assert sorted((item.agent, item.pid) for item in live) == [("claude", os.getpid()), ("pi", process.pid)]
+
+
+def test_a_conversation_that_was_deleted_stays_away_and_the_other_with_its_id_stays(
+    project: Path, claude: Recorded, pi: Pi
+) -> None:
+    store = Store.open(project)
+    points = [point.id for point in store.tree(f"pi:{SAME}").points]
+    assert _transcripts() == [SAME, f"pi.{SAME}"]
+    store.delete(points, anyway=True)
+    assert _transcripts() == [SAME]
+    Store.open(project).tree(f"pi:{SAME}")
+    assert _transcripts() == [SAME], "and it is not taken into the store again"
+    pi.turn("Go on", "more.py", "more\n")
+    Store.open(project).tree(f"pi:{SAME}")
+    assert _transcripts() == [SAME, f"pi.{SAME}"]
+
+
+def test_what_is_kept_of_each_is_weighed(project: Path, claude: Recorded, pi: Pi) -> None:
+    store = Store.open(project)
+    store.tree()
+    told = {(item.agent, item.id): item.bytes for item in store.usage().sessions}
+    assert set(told) == {("claude", SAME), ("pi", SAME)}
+    assert all(size > 100 for size in told.values())
+    assert all(finding.ok for finding in store.verify())
+
+
+def _transcripts() -> list[str]:
+    folder = next((data_folder() / "workspaces").glob("*/objects.git"))
+    return sorted(ref.removeprefix("refs/transcripts/") for ref in Objects(folder).refs("refs/transcripts/"))
