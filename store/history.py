@@ -45,7 +45,7 @@ def touches(workspace: Workspace, path: bytes, built: SessionTree) -> list[Touch
     points = {point.id: point for point in tree.bare(content.rows)} | {point.id: point for point in built.points}
     objects = workspace.objects() if workspace.place is not None else None
     found: list[Touch] = []
-    for transition in workspace.transitions():
+    for transition in workspace.transitions(only=path):
         # A restore's guard holds what was there before it: no checkpoint was made of what it left.
         point = None if transition.author == "restore" else points.get(transition.point)
         who = seen_from(transition.who, built.info.keys)

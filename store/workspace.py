@@ -6,11 +6,10 @@ import hashlib
 import os
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -316,16 +315,16 @@ class Workspace:
         place = self.place
         return ahead.moment(place) if place is not None else ()
 
-    def transitions(self, family: Sequence[str] = (), *, since: int = 0, until: int | None = None) -> list[Transition]:
+    def transitions(
+        self, family: Sequence[str] = (), *, since: int = 0, until: int | None = None, only: bytes = b""
+    ) -> list[Transition]:
         """What happened to the files of the root, or between two checkpoints of it; empty while nothing is recorded."""
         place, content = self.place, self.content()
         if place is None:
             return []
-        told = Told(self._proof, partial(self._strangers, frozenset(map(_session_of, content.rows))))
-        acts = content.operations
-        return timeline.of_root(
-            self.objects(), content.rows, acts, place.root.id, family, told=told, since=since, until=until
-        )
+        told = Told(self._proof, _Strangers(self, content).wrote)
+        known = (self.objects(), content.rows, content.operations, place.root.id)
+        return timeline.of_root(*known, family, told=told, since=since, until=until, only=only)
 
     def _proof(self, session: str) -> Mapping[bytes, frozenset[str]]:
         """What a session's edit tools are proven to have left, by its own records."""
@@ -334,15 +333,6 @@ class Workspace:
             return {}
         read = self.conversation(info)
         return agents.get(info.agent).evidence(read.conversation, self.root, self.sources(info)).left
-
-    def _strangers(self, hooked: AbstractSet[str], since: int, until: int) -> bool:
-        """Whether a session that never told us anything by hooks says that it was at work between two times."""
-        for info in self.known_sessions():
-            if info.updated >= since and hooked.isdisjoint(info.keys):
-                entries = self.conversation(info).conversation.entries
-                if any(since <= entry.time <= until for entry in entries):
-                    return True
-        return False
 
     def stored(self, point: str) -> Stored | None:
         """A stored checkpoint by its whole id. Raises StoreDamaged when it is not the one that was stored."""
@@ -418,6 +408,25 @@ def entry_of(built: SessionTree, entry: str | None) -> Entry | None:
 def point_of(built: SessionTree, point: str | None) -> Point | None:
     """A point of a tree by its id."""
     return next((item for item in built.points if item.id == point), None) if point else None
+
+
+class _Strangers:
+    """Sessions that never told us anything by hooks: read once, when somebody asks whether one was at work."""
+
+    def __init__(self, workspace: Workspace, content: Content) -> None:
+        self._workspace, self._content = workspace, content
+        self._times: list[int] | None = None
+
+    def wrote(self, since: int, until: int) -> bool:
+        """Whether one of them has an entry between two times."""
+        if self._times is None:
+            hooked = frozenset(map(_session_of, self._content.rows))
+            first = min((row.stored.checkpoint.time for row in self._content.rows), default=0)
+            infos = [info for info in self._workspace.known_sessions() if hooked.isdisjoint(info.keys)]
+            read = (self._workspace.conversation(info).conversation for info in infos if info.updated >= first)
+            self._times = sorted(entry.time for conversation in read for entry in conversation.entries)
+        at = bisect_left(self._times, since)
+        return at < len(self._times) and self._times[at] <= until
 
 
 def _session_of(row: Row) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 from .. import operations
 from ..catalog.catalog import Row
 from ..errors import StoreDamaged
 from ..git.compare import Nodes, compare
-from ..git.reader import Objects, Stored
+from ..git.reader import RAW_FOLDER, Objects, Stored
 from ..hook import session_key
 from ..model import Who
 from ..operations import Record
@@ -25,6 +25,9 @@ from .authors import FAMILY, Interval, Proof, Verdict, ends_call, nothing_proven
 from .points import Checkpoint
 
 __all__ = ["FAMILY", "Told", "of_root"]
+
+LOOKED_BACK = 2_000
+"""Checkpoints in which it is looked up whether a content had stood at a path."""
 
 _compared: dict[tuple[str, ...], Nodes] = {}
 """Differences of two stored checkpoints, by the ids of their parts: they never change."""
@@ -51,6 +54,7 @@ def of_root(
     told: Told | None = None,
     since: int = 0,
     until: int | None = None,
+    only: bytes = b"",
 ) -> list[Transition]:
     """The transitions of a root, the oldest first; the sessions of `family`, by their keys, are one: FAMILY.
 
@@ -58,6 +62,7 @@ def of_root(
     checkpoint meanwhile; `authors` tells calls apart that were open together. Everything that was found between calls
     is somebody else's, or unsure. So is what merely came into sight or went out of it, since ignore rules changed:
     nobody knows since when it had been there. `since` and `until` are times of checkpoints: only what happened between.
+    With `only`, changes elsewhere than at this path, or in this folder, may be missing.
     """
     told = told or Told()
     mine = (row.stored for row in rows if row.stored.checkpoint.root == root)
@@ -73,11 +78,12 @@ def of_root(
     stood = _Stood(objects, [item for item in every if item.checkpoint.time <= first])
     overlay: Nodes = {}
     begun: set[str] = set()
+    place = _Place(objects, only)
     for item in stored:
         checkpoint = item.checkpoint
         while moved and moved[0].time <= checkpoint.time:
             overlay |= _restored(moved.pop(0), found)
-        if previous is not None:
+        if previous is not None and (overlay or not place.is_same(previous, item)):
             changes = _since(objects, previous, item, overlay)
             unseen = _unseen(objects, previous, item, changes)
             found += _transitions(intervals[checkpoint.id], changes, unseen, stood)
@@ -148,6 +154,32 @@ def _restored(act: Record, found: list[Transition]) -> Nodes:
         if share
     ]
     return {path: (None, new) for path, (_, new) in changes.items()}
+
+
+class _Place:
+    """One path or folder, and whether it is the same in two checkpoints: a few trees tell, without comparing all."""
+
+    def __init__(self, objects: Objects, path: bytes) -> None:
+        self._objects, self._parts = objects, path.split(b"/") if path else []
+        self._known = ("", "")
+
+    def is_same(self, old: Stored, new: Stored) -> bool:
+        if (old.modes, old.empty) != (new.modes, new.empty):
+            return False
+        try:
+            return self._mark(old.files) == self._mark(new.files)
+        except StoreDamaged:
+            return False
+
+    def _mark(self, tree: str) -> str:
+        """What stands there: its git mode and id, "" for nothing."""
+        if self._known[0] != tree:
+            mode, oid = RAW_FOLDER, tree
+            for part in self._parts:
+                entries = self._objects.raw_entries(oid) if mode == RAW_FOLDER else []
+                mode, oid = next(((mode, oid.hex()) for mode, name, oid in entries if name == part), (b"", ""))
+            self._known = (tree, f"{mode.decode()} {oid}")
+        return self._known[1]
 
 
 def _since(objects: Objects, previous: Stored, item: Stored, overlay: Nodes) -> Nodes:
@@ -225,22 +257,35 @@ def _difference(objects: Objects, previous: Stored, item: Stored) -> Nodes | Non
 
 
 class _Stood:
-    """What stood at each path before: read from the checkpoints before the first one only when somebody asks."""
+    """What stood at each path before; in the checkpoints before the first one only looked up when somebody asks."""
 
     def __init__(self, objects: Objects, before: Sequence[Stored]) -> None:
-        self._objects, self._before = objects, before
-        self._nodes: dict[bytes, set[Node | None]] = {}
+        self._objects = objects
+        self._before = {item.files: item for item in before[-LOOKED_BACK:]}.values()
+        self._seen: dict[bytes, set[str]] = {}
+        self._looked: set[bytes] = set()
 
     def add(self, changes: Nodes) -> None:
         for path, pair in changes.items():
-            self._nodes.setdefault(path, set()).update(pair)
+            self._seen.setdefault(path, set()).update(map(_content, pair))
 
-    def at(self, path: bytes, node: Node | None) -> bool:
-        """Whether it stood there at any recorded moment so far."""
-        before, self._before = self._before, ()
-        for old, new in pairwise(before):
-            self.add(_difference(self._objects, old, new) or {})
-        return node in self._nodes.get(path, ())
+    def at(self, changes: Nodes, path: bytes) -> bool:
+        """Whether what one of the changes brought to a path stood there at any moment so far."""
+        if path not in self._looked:
+            self._look(changes.keys() - self._looked)
+        return _content(changes[path][1]) in self._seen.get(path, ())
+
+    def _look(self, paths: Set[bytes]) -> None:
+        self._looked |= paths
+        for item in self._before:
+            with suppress(StoreDamaged):
+                nodes = self._objects.nodes(item, paths)
+                for path in paths:
+                    self._seen.setdefault(path, set()).add(_content(nodes.get(path)))
+
+
+def _content(node: Node | None) -> str:
+    return node.oid if node is not None else ""
 
 
 def _transitions(interval: Interval, changes: Nodes, unseen: Nodes, stood: _Stood) -> list[Transition]:
@@ -248,7 +293,7 @@ def _transitions(interval: Interval, changes: Nodes, unseen: Nodes, stood: _Stoo
     shares: dict[Verdict, Nodes] = {}
     for path, pair in changes.items():
         verdict = (
-            interval.unseen() if path in unseen else interval.verdict(path, pair[1], partial(stood.at, path, pair[1]))
+            interval.unseen() if path in unseen else interval.verdict(path, pair[1], partial(stood.at, changes, path))
         )
         shares.setdefault(verdict, {})[path] = pair
     checkpoint = interval.checkpoint

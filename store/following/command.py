@@ -84,22 +84,24 @@ class Followed(NamedTuple):
 def follow(
     root: str,
     command: Sequence[str],
-    start: Callable[[str], Saved],
+    start: Callable[[str, str], Saved],
     *,
     every: float = EVERY,
     given: Given | None = None,
     home: Path | None = None,
 ) -> Followed:
-    """Runs a command to its end and records the root; `start` makes the first checkpoint, given the command as a text.
+    """Runs a command to its end and records the root.
 
-    Raises NotStarted, and what `start` raises: then nothing was run.
+    `start` makes the first checkpoint, given the command as a text and the id of the run. Raises NotStarted, and what
+    `start` raises: then nothing was run.
     """
     _refuse_missing(command[0])
     text = first_line(shlex.join(command))
-    begun = start(text)
+    run = os.urandom(8).hex()
+    begun = start(text, run)
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        recorded = Recorded(folder, root, home or data_folder(), text, every)
+        recorded = Recorded(folder, root, home or data_folder(), text, run, every)
         with _catching() as caught:
             group = Group()
             pid = _started(command, given or Given())

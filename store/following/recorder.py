@@ -50,6 +50,8 @@ class Recorded(NamedTuple):
     home: Path
     text: str
     """The command in one line."""
+    run: str
+    """The id of this run, by which its checkpoints are known to belong together."""
     every: float
     """Seconds after which edits are saved that do not settle."""
 
@@ -60,6 +62,7 @@ class Recorded(NamedTuple):
             home=self.home,
             reason=reason,
             text=self.text,
+            run=self.run,
             only_drift=only_drift,
             wait=PATIENCE,
             agreed=True,

@@ -137,6 +137,7 @@ async def test_the_detail_shows_conversation_files_and_facts(store: Store) -> No
         shown = frame(pilot.app)
         assert "D docs/notes.txt" in shown
         assert "A fold.py" in shown
+        assert "by the shell in Bash rm docs/notes.txt" in shown
         await press(pilot, "4")
         assert "taken before this prompt" in frame(pilot.app)
         await press(pilot, "tab")

@@ -100,6 +100,12 @@ def test_as_json_it_tells_start_end_all_checkpoints_and_the_exit_code(project: P
     assert found["checkpoints"] == logged["checkpoints"]
 
 
+def test_what_changes_meanwhile_is_told_with_the_command_and_unsure(project: Path) -> None:
+    process("run", "--", "sh", "-c", "echo 2 >a.txt", cwd=project)
+    (found,) = json.loads(forkpoint("log", "files", "--path", "a.txt", "--json", "-C", project).out)
+    assert (found["who"]["kind"], found["who"]["maybe"]) == ("unsure", ["during sh -c 'echo 2 >a.txt'"])
+
+
 def test_the_program_s_own_json_option_is_not_ours(project: Path) -> None:
     for words in (["run", "--", "echo", "--json"], ["run", "echo", "--json"]):
         answer = process(*words, cwd=project)

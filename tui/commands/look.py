@@ -10,7 +10,7 @@ import click
 
 from ...store import naming
 from ...store.errors import UsageError
-from ...store.model import Branch, Entry, FileDiff, Point, SessionInfo, SessionTree, Who
+from ...store.model import Branch, Diff, Entry, FileDiff, Point, SessionInfo, SessionTree, Who
 from ...store.naming import gone, title
 from ...store.text import clean, path_text
 from .. import words
@@ -190,10 +190,15 @@ def change_row(file: FileDiff, authors: Mapping[bytes, list[Who]] | None = None)
 
 def _show_entry(call: Call, entry: Entry, tree: SessionTree) -> None:
     blocks = call.store().blocks(entry)
+    points = [point for point in tree.points if point.entry == entry.id]
+    ended = next((point for point in points[::-1] if (point.reason, point.side) == ("tool", "after")), None)
+    changes = call.store().changes(ended.id) if ended is not None else Diff("", "", ())
+    authors = call.store().authors(changes.left, ended.id, tree) if ended is not None and changes.files else {}
     if call.json:
         texts = [{"kind": block.kind, "title": block.title, "text": block.text} for block in blocks]
-        points = [point_document(point) for point in tree.points if point.entry == entry.id]
-        call.output.document({"entry": entry_document(entry), "blocks": texts, "checkpoints": points})
+        documents = [point_document(point) for point in points]
+        document = {"entry": entry_document(entry), "blocks": texts, "checkpoints": documents}
+        call.output.document({**document, "changes": authored_document(changes, authors)})
         return
     call.say_root()
     facts = [
@@ -201,9 +206,12 @@ def _show_entry(call: Call, entry: Entry, tree: SessionTree) -> None:
         ("written", words.full_time(entry.time)),
         ("kind", entry.kind.replace("_", " ") + (f", {entry.flavour}" if entry.flavour else "")),
         ("branch", words.one_line(tree.branch_of.get(entry.id, ""))),
-        ("checkpoints", ", ".join(point.id for point in tree.points if point.entry == entry.id)),
+        ("checkpoints", ", ".join(point.id for point in points)),
     ]
     call.output.table(Row((Cell(name, "dim"),), (Cell(value),), wraps=True) for name, value in facts if value)
+    if changes.files:
+        call.output.say("")
+        call.output.table(change_row(file, authors) for file in changes.files)
     for block in blocks:
         title = [words.one_line(block.title)] if block.title else []
         call.output.say("", *title, *clean(block.text, keep_lines=True).rstrip("\n").split("\n"))

@@ -35,9 +35,9 @@ def run(call: Call, program: tuple[str, ...], every: float, yes: bool) -> int:
     call.json = _asked_for_json()
     root = call.root()
 
-    def start(text: str) -> Saved:
+    def start(text: str, run: str) -> Saved:
         with progress("saving") as counter:
-            return agreed(call, lambda sure: _saved(root, text, sure, counter), yes)
+            return agreed(call, lambda sure: _saved(root, text, run, sure, counter), yes)
 
     way = Given(given.umask, given.closed, 2 if call.json else 1)
     found = follow(root, program, start, every=every, given=way)
@@ -48,8 +48,8 @@ def run(call: Call, program: tuple[str, ...], every: float, yes: bool) -> int:
     return found.exit
 
 
-def _saved(root: str, text: str, sure: bool, counter: Callable[[int, int], None] | None) -> Saved:
-    return save_root(root, reason="start", text=text, agreed=sure, progress=counter)
+def _saved(root: str, text: str, run: str, sure: bool, counter: Callable[[int, int], None] | None) -> Saved:
+    return save_root(root, reason="start", text=text, run=run, agreed=sure, progress=counter)
 
 
 def _asked_for_json() -> bool:

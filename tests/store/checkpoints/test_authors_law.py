@@ -229,3 +229,11 @@ def test_who_is_told_is_who_wrote_or_unsure(tmp_path_factory: pytest.TempPathFac
     assert [touch.path.decode() for touch in found] == [path for path, _ in expected]
     for touch, (_, seen) in zip(found, expected, strict=True):
         check(world, touch, seen)
+    for path in PATHS:
+        assert store.touches(path.encode(), tree) == [touch for touch in touches if touch.path == path.encode()]
+    points = [touch.point for touch in found if touch.point]
+    for touch in found[-3:]:
+        before = [point for point in points if point.time < touch.time]
+        if before and touch.point:
+            told = store.authors(before[-1].id, touch.point.id, tree)
+            assert told[touch.path][0] == touch.who, "a part of the story is told as the whole of it"
