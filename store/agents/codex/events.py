@@ -10,8 +10,9 @@ import os
 
 from ... import lightjson as json
 from ...hook import HookEvent, Step
-from ...light import Mapping, cast
+from ...light import Mapping, Sequence, cast
 from ...text import first_line
+from ..forms.background import detaches
 from .patchtext import BEGIN, named
 
 NAME = "codex"
@@ -48,6 +49,9 @@ _SUB_AGENTS = (
 """
 _TAIL = 1 << 20
 """Bytes of a transcript's end in which an open call's result is looked for."""
+_OUTPUT = b'_output"'
+_RUNNING = b"Process running with session ID "
+"""What the result of a command says that did not end in the time that the model gave it."""
 
 
 def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
@@ -55,11 +59,12 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
     data = _payload(payload)
     command = _text(_table(data, "tool_input"), "command")
     name, tool, cwd = _text(data, "hook_event_name"), _text(data, "tool_name"), _text(data, "cwd")
+    transcript = _text(data, "agent_transcript_path") or _text(data, "transcript_path")
     return HookEvent(
         agent=NAME,
         name=name,
         session=_text(data, "session_id"),
-        transcript=_text(data, "agent_transcript_path") or _text(data, "transcript_path"),
+        transcript=transcript,
         cwd=cwd,
         prompt=_text(data, "turn_id"),
         call=_text(data, "tool_use_id"),
@@ -68,8 +73,18 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
         source=_text(data, "source") or _text(data, "reason"),
         text=_moment(name, tool, command, data),
         pid=_process(),
+        background=_background(name, tool, command, transcript),
         named=tuple(os.path.normpath(os.path.join(cwd, path)) for path in named(command)) if BEGIN in command else (),
     )
+
+
+def _background(name: str, tool: str, command: str, transcript: str) -> str:
+    """Whether a shell goes on in the background: by its command, or at a turn's end by what the transcript tells."""
+    if tool == "Bash" and detaches(command):
+        return "detached"
+    if name in ("Stop", "Interrupt"):
+        return "managed" if _running(_tail(transcript)) else "none"
+    return ""
 
 
 def _process() -> int:
@@ -102,21 +117,41 @@ def step(event: HookEvent) -> Step:
 
 
 def has_ended(transcript: str, call: str) -> bool:
-    """Whether the transcript tells how a tool call ended: no hook fires for one that failed or was cancelled."""
+    """Whether the transcript tells how a tool call ended: no hook fires for one that failed or was cancelled.
+
+    Nor for a command that goes on in the background: that has a result, but has not ended.
+    """
+    name = f'"{call}"'.encode()
+    tail = _tail(transcript)
+    answered = any(_OUTPUT in line and b'"call_id":' + name in line for line in tail)
+    return answered and name not in _running(tail)
+
+
+def _running(tail: Sequence[bytes]) -> set[bytes]:
+    """Commands, by the ids of their calls in quotes, that had gone to the background and have not ended."""
+    found: set[bytes] = set()
+    for line in tail:
+        if _RUNNING in line and _OUTPUT in line:
+            found.add(_value(line, b'"call_id":'))
+        elif b'"type":"CommandExecution"' in line:
+            found.discard(_value(line, b'"CommandExecution","id":'))
+    return found
+
+
+def _value(line: bytes, key: bytes) -> bytes:
+    """What stands in quotes behind a key."""
+    at = line.find(key) + len(key)
+    return line[at : line.find(b'"', at + 1) + 1] if at >= len(key) else b""
+
+
+def _tail(transcript: str) -> list[bytes]:
+    """The last lines of a transcript."""
     try:
         with open(transcript, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            tail = file.read()
+            return file.read().split(b"\n")
     except OSError:
-        return False
-    mark = f'"call_id":"{call}"'.encode()
-    at = tail.find(mark)
-    while at >= 0:
-        start = tail.rfind(b"\n", 0, at) + 1
-        if b'_output"' in tail[start:at]:
-            return True
-        at = tail.find(mark, at + 1)
-    return False
+        return []
 
 
 _STEPS = {

@@ -96,6 +96,15 @@ _ABORTED = {
     "budget_limited": "Stopped: the budget is used up",
 }
 _EXIT = re.compile(r"\A(?:Chunk ID: \S+\n)?(?:Wall time: [^\n]*\n)?(?:Exit code: |Process exited with code )(-?\d+)")
+_FAILED = (
+    "failed to parse function arguments",
+    "unsupported call",
+    "write_stdin failed",
+    "apply_patch verification failed",
+    "exec_command failed",
+    "execution error",
+)
+"""How results begin of calls that were not carried out."""
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
 _ABORT = re.compile(r"\A(?:Wall time: [^\n]*\n)?(aborted(?: by user)?\b)")
 
@@ -310,7 +319,7 @@ def _result(body: Payload) -> Face:
 
 def _is_error(text: str) -> bool:
     exited = _EXIT.match(text)
-    return bool(_ABORT.match(text)) or (exited is not None and exited[1] != "0")
+    return bool(_ABORT.match(text)) or text.startswith(_FAILED) or (exited is not None and exited[1] != "0")
 
 
 def _old_result(text: str, error: bool) -> tuple[str, bool]:

@@ -28,6 +28,7 @@ PATCH = """*** Begin Patch
 *** Update File: sub/../old.txt
 *** Move to: /else/b.txt
 *** End Patch"""
+RUNNING = '{"type":"function_call_output","call_id":"call_1","output":"Process running with session ID 7\\nOutput:\\n"}'
 
 
 def event(name: str, **fields: Any) -> HookEvent:
@@ -117,6 +118,9 @@ def test_fields_of_another_type_count_as_missing(fields: dict[str, object]) -> N
         (['{"type":"function_call","call_id":"call_1"}', '{"type":"function_call_output","call_id":"call_1"}'], True),
         (['{"type":"custom_tool_call_output","id":"x","call_id":"call_1"}'], True),
         (['{"type":"function_call_output","call_id":"call_12"}'], False),
+        ([RUNNING], False),
+        ([RUNNING, '{"type":"item_completed","item":{"type":"CommandExecution","id":"call_1"}}'], True),
+        ([RUNNING, '{"type":"item_completed","item":{"type":"CommandExecution","id":"call_2"}}'], False),
         (['{"type":"item_completed","item":{"type":"CommandExecution","id":"call_1"}}'], False),
         ([], False),
     ],
@@ -126,3 +130,15 @@ def test_that_a_call_is_over_is_read_from_the_transcript(tmp_path: Path, lines: 
     file.write_text("".join(f'{{"type":"response_item","payload":{line}}}\n' for line in lines))
     assert events.has_ended(str(file), "call_1") is ended
     assert not events.has_ended(str(tmp_path / "missing"), "call_1")
+
+
+def test_a_shell_that_goes_on_in_the_background_is_told(tmp_path: Path) -> None:
+    assert event("PreToolUse", tool_name="Bash", tool_input={"command": "make &"}).background == "detached"
+    assert event("PostToolUse", tool_name="Bash", tool_input={"command": "make"}).background == ""
+    file = tmp_path / "rollout.jsonl"
+    file.write_text(f"{RUNNING}\n")
+    assert event("Stop", transcript_path=str(file)).background == "managed"
+    with file.open("a") as stream:
+        stream.write('{"type":"item_completed","item":{"type":"CommandExecution","id":"call_1","exit_code":0}}\n')
+    assert event("Stop", transcript_path=str(file)).background == "none"
+    assert event("Interrupt", transcript_path=str(tmp_path / "missing")).background == "none"

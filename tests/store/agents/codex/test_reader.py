@@ -133,6 +133,7 @@ def test_a_steered_prompt_of_the_same_turn_is_a_prompt_of_its_own(session: Codex
         ("Exit code: 2\nWall time: 0 seconds\nOutput:\nno such file\n", "no such file", True),
         ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n", "(no output)", False),
         ("aborted", "aborted", True),
+        ("unsupported call: spawn_agent", "unsupported call: spawn_agent", True),
         ("Wall time: 2.5 seconds\naborted by user", "aborted by user", True),
         (json.dumps({"output": "old\n", "metadata": {"exit_code": 1}}), "old", True),
         ([{"type": "input_text", "text": "a list"}], "a list", False),
