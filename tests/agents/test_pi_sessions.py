@@ -188,6 +188,19 @@ def say(screen: Terminal, text: str, answer: str) -> None:
     screen.see(answer)
 
 
+def test_what_a_sub_agent_wrote_is_bound_to_the_call_that_started_it(recorded: PiCli) -> None:
+    recorded.ask("Do TURNAGENT please")
+    assert (recorded.project / "sub.txt").exists()
+    assert [info["agent"] for info in recorded.forkpoint("sessions")].count("pi") == 1
+    log = recorded.forkpoint("log")
+    assert texts(log) == ["Do TURNAGENT please"]
+    made = checkpoints(log, "tool")
+    assert list(made) == ["bash pi --no-session -p 'SUBJOB: write sub.txt'"]
+    assert [point["reason"] for point in log["checkpoints"]].count("prompt") == 1
+    done = recorded.forkpoint("restore", before_prompt(recorded, "Do TURNAGENT please"), "--files", "--yes")
+    assert paths(done, "restored") == {"sub.txt"}
+
+
 def test_recording_goes_on_in_every_session_of_one_process(recorded: PiCli, screens: None) -> None:
     with recorded.screen() as screen:
         say(screen, "QUESTION one", "Just an answer")

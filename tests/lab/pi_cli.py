@@ -118,5 +118,10 @@ def turns() -> Script:
             Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
             Step("TURNSLOW is done."),
         ),
+        "TURNAGENT": (
+            Step("I start another Pi.", (shell("pi --no-session -p 'SUBJOB: write sub.txt'"),)),
+            Step("TURNAGENT is done."),
+        ),
+        "SUBJOB": (Step("I write.", (write("sub.txt", "by the sub-agent\n"),)), Step("SUBJOB is done.")),
         "QUESTION": (Step("Just an answer, no tools."),),
     }

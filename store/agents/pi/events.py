@@ -2,7 +2,8 @@
 
 The extension (extension.py) sends one JSON object: the event's own name, the session's id, file and folder, Pi's
 process, and what belongs to the event: a call with its tool and arguments, a prompt with its time, by which it is
-found in the session's file later, or the entry at which the conversation stands now.
+found in the session's file later, or the entry at which the conversation stands now. A Pi that a tool of another one
+started, and that keeps no session of its own, is a sub-agent: it speaks for that one's session.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from ... import lightjson as json
 from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
+from ..forms.background import detaches
 from .paths import EDIT_TOOLS, READ_ONLY, absolute, relative
 
 NAME = "pi"
 
+_SHELLS = ("bash", "powershell")
 _TAIL = 1 << 20
 """Bytes of a transcript's end in which an open call's result is looked for."""
 
@@ -36,21 +39,23 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
     given = _table(data, "input")
     cwd = _text(data, "cwd")
     path = _text(given, "path")
-    pid = data.get("pid")
+    pid, subagent = data.get("pid"), _text(data, "subagent")
     return HookEvent(
         agent=NAME,
-        name=_NAMES.get(name, name),
+        name="SubagentStop" if subagent and name == "agent_end" else _NAMES.get(name, name),
         session=_text(data, "session"),
         transcript=_text(data, "file"),
-        folder=cwd,
+        folder=_text(data, "folder") or cwd,
         cwd=cwd,
         prompt=_text(data, "prompt"),
         call=_text(data, "call"),
         tool=tool,
+        subagent=subagent,
         source=_text(data, "reason"),
         text=_moment(name, tool, given, data, cwd),
         named=(absolute(path, cwd),) if path and tool in EDIT_TOOLS else (),
         pid=pid if isinstance(pid, int) and pid > 0 else 0,
+        background="detached" if tool in _SHELLS and detaches(_text(given, "command")) else "",
         entry=_text(data, "entry"),
     )
 
@@ -63,6 +68,8 @@ def step(event: HookEvent) -> Step:
         if event.name == "tool_call":
             return Step("drift", "tool", "before", call="opens")
         return Step("drift", "tool", "after", call="ends")
+    if event.subagent:
+        return Step("drift", "stop", "after", over="subagent") if event.name == "SubagentStop" else Step()
     return _STEPS.get(event.name, Step())
 
 

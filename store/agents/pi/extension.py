@@ -18,6 +18,8 @@ import { accessSync, constants } from "node:fs";
 const PROGRAM = %(program)s;
 const READ_ONLY = %(read_only)s;
 const PATIENCE = %(patience)d, HURRY = %(hurry)d, FORGOTTEN = %(forgotten)d, LONGEST = %(longest)d;
+const OWN = "FORKPOINT_PI"; // tells a Pi that this one starts for a tool to whom it belongs
+const outer = startedBy();
 let waiting = 0; // calls that did not come back in time
 
 export default function forkpoint(pi) {
@@ -34,7 +36,10 @@ export default function forkpoint(pi) {
       }
     });
 
-  on("session_start", (event, ctx) => tell("session_start", { reason: event.reason, entry: here(ctx) }, ctx));
+  on("session_start", (event, ctx) => {
+    if (!inside(ctx)) process.env[OWN] = JSON.stringify({ ...whose(ctx), cwd: ctx.cwd });
+    return tell("session_start", { reason: event.reason, entry: here(ctx) }, ctx);
+  });
   on("message_start", (event, ctx) => {
     const message = event.message;
     if (message?.role !== "user") return;
@@ -54,18 +59,33 @@ function call(name, event, ctx) {
 }
 
 async function tell(event, more, ctx) {
-  const session = ctx.sessionManager;
-  const said = await run(
-    JSON.stringify({
-      event,
-      session: session.getSessionId(),
-      file: session.getSessionFile(),
-      cwd: ctx.cwd,
-      pid: process.pid,
-      ...more,
-    }),
-  );
+  const above = inside(ctx);
+  if (above && !["tool_call", "tool_result", "agent_end"].includes(event)) return;
+  const told = above
+    ? { ...above, ...more, folder: above.cwd, subagent: ctx.sessionManager.getSessionId(), entry: undefined }
+    : { ...whose(ctx), ...more, folder: ctx.cwd };
+  const said = await run(JSON.stringify({ event, ...told, cwd: ctx.cwd }));
   if (said.startsWith('{"systemMessage":') && ctx.hasUI) ctx.ui.notify(JSON.parse(said).systemMessage, "warning");
+}
+
+function whose(ctx) {
+  const session = ctx.sessionManager;
+  return { session: session.getSessionId(), file: session.getSessionFile(), pid: process.pid };
+}
+
+// The session whose tool started this Pi, when this one keeps none of its own: a sub-agent.
+function inside(ctx) {
+  if (!outer || ctx.sessionManager.getSessionFile()) return null;
+  return `${ctx.cwd}/`.startsWith(`${outer.cwd}/`) ? outer : null;
+}
+
+function startedBy() {
+  try {
+    const told = JSON.parse(process.env[OWN] ?? "null");
+    return told && told.pid !== process.pid ? told : null;
+  } catch {
+    return null;
+  }
 }
 
 %(run)s

@@ -89,3 +89,19 @@ def test_the_transcript_tells_that_a_call_ended(home: Path, shop: Path) -> None:
     assert has_ended(str(session.file), first)
     assert not has_ended(str(session.file), second)
     assert not has_ended(str(shop / "gone"), first)
+
+
+def test_a_sub_agent_speaks_for_the_session_that_started_it() -> None:
+    told = event("tool_call", call="c", tool="bash", input={}, subagent="s2", folder="/shop", cwd="/shop/web")
+    assert (told.session, told.subagent, told.folder, told.cwd) == ("s1", "s2", "/shop", "/shop/web")
+    assert step(told).call == "opens"
+    ended = event("agent_end", subagent="s2")
+    assert step(ended) == Step("drift", "stop", "after", over="subagent")
+    for name in ("prompt", "session_start", "session_shutdown", "session_tree"):
+        assert step(event(name, subagent="s2")) == Step()
+
+
+def test_a_shell_that_leaves_something_running_is_told() -> None:
+    assert event("tool_call", call="c", tool="bash", input={"command": "make & "}).background == "detached"
+    assert event("tool_call", call="c", tool="bash", input={"command": "make && ls"}).background == ""
+    assert event("tool_call", call="c", tool="write", input={"path": "a", "command": "make &"}).background == ""
