@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
-from ...errors import ForkpointError
 from ..base import Source
 from ..forms.jsonl import Unreadable
+from ..forms.newfile import opened
 from ..forms.regular import on_disk
 from .faces import face
 from .filenames import rollout
@@ -214,13 +213,3 @@ def _record(source: Source, offset: int, length: int, kind: str, line: Line) -> 
     item = (body.item.type or "") if body.item is not None else ""
     shows = shown.kind if shown else ""
     return Record(source, offset, length, kind, body.type or "", item, turn, made, answered, shows)
-
-
-def opened(source: Source) -> BinaryIO:
-    """The bytes of a source. Raises ForkpointError where they cannot be read."""
-    try:
-        return source.open()
-    except OSError as error:
-        raise ForkpointError(
-            f"the session's file cannot be read ({error.strerror})", path=source.name, todo="choose another row"
-        ) from None

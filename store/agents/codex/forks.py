@@ -22,7 +22,8 @@ from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Source
 from ..forms.jsonl import parse
-from .cuts import History, Record, cut_after, cut_before, opened, read_history
+from ..forms.newfile import just_before, opened
+from .cuts import History, Record, cut_after, cut_before, read_history
 from .detail import whole_text
 from .filenames import rollout
 from .places import day_of, sources_of
@@ -72,7 +73,7 @@ def plan_fork(
         prompt_text=text,
         note=note,
         title=title,
-        mtime=_before(point.span.file, point.time),
+        mtime=just_before(point.span.file, point.time),
     )
 
 
@@ -251,11 +252,3 @@ def _file(session: str) -> str:
 
 def _thread(file: str) -> str:
     return rollout(file).thread
-
-
-def _before(source: str, otherwise: int) -> int:
-    """A moment just before the source's time: what goes on with the newest session must not take the fork."""
-    try:
-        return os.stat(source).st_mtime_ns - 10**9
-    except OSError:
-        return otherwise

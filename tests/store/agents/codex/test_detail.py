@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
@@ -12,13 +11,6 @@ from forkpoint.store.model import Block, Entry
 from tests.builders.codex import CodexSession
 
 codex = agents.get("codex")
-
-
-@pytest.fixture
-def session(tmp_path: Path, machine: Path) -> CodexSession:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return CodexSession(machine / ".codex", folder)
 
 
 def entries(session: CodexSession) -> list[Entry]:

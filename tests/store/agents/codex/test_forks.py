@@ -22,18 +22,6 @@ from tests.builders.codex import CodexSession
 codex = agents.get("codex")
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def session(project: Path, machine: Path) -> CodexSession:
-    return CodexSession(machine / ".codex", project)
-
-
 def read(session: CodexSession) -> Conversation:
     (info,) = codex.sessions(str(session.cwd))
     return codex.read(info)

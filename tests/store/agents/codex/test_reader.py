@@ -15,18 +15,6 @@ from tests.builders.codex import CodexSession, update
 codex = agents.get("codex")
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def session(project: Path, machine: Path) -> CodexSession:
-    return CodexSession(machine / ".codex", project)
-
-
 def read(session: CodexSession) -> Conversation:
     """The session's conversation; it must be the only one of its folder."""
     (info,) = codex.sessions(str(session.cwd))

@@ -15,13 +15,6 @@ from tests.builders.codex import CodexSession
 codex = agents.get("codex")
 
 
-@pytest.fixture
-def session(tmp_path: Path, machine: Path) -> CodexSession:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return CodexSession(machine / ".codex", folder)
-
-
 def lock_of(session: CodexSession) -> Path:
     file = session.home / "thread-writer-locks" / f"{session.id}.lock"
     file.parent.mkdir(exist_ok=True)

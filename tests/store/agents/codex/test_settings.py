@@ -18,13 +18,6 @@ def program(tmp_path: Path) -> str:
     return str(file)
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
 def install(project: Path, program: str, *, everywhere: bool = True) -> str:
     backups = project.parent / "backups"
     return settings.install(everywhere=everywhere, root=project, executable=program, backups=backups).file
