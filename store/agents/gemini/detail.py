@@ -14,7 +14,7 @@ from ...text import clean, without_colour
 from ..forms.plain import items, string, table
 from ..forms.regular import open_regular
 from .callkeys import MARK
-from .faces import EDIT_TOOLS, MESSAGES, answer_text, typed
+from .faces import EDIT_TOOLS, MESSAGES, bare, typed
 from .records import Line, parse, parts_of, records
 
 OpenFile = Callable[[str], BinaryIO]
@@ -146,6 +146,18 @@ def _result(entry: Entry, call: dict[str, Any], record: dict[str, Any]) -> list[
     elif isinstance(shown, dict):
         found.append(_raw(cast("dict[str, Any]", shown)))
     return found or [_raw(call or record)]
+
+
+def answer_text(result: object) -> str:
+    """All that the model was told that a call gave."""
+    for part in items(result) if isinstance(result, list) else [result]:
+        if isinstance(part, str):
+            return bare(part)
+        response = table(table(table(part).get("functionResponse")).get("response"))
+        text = next((string(response, name) for name in ("output", "error", "result") if string(response, name)), "")
+        if text:
+            return bare(text)
+    return ""
 
 
 def _raw(value: object) -> Block:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, NamedTuple, cast
+from collections.abc import Container
+from typing import NamedTuple
 
-import msgspec
-from msgspec import Raw, Struct, UnsetType
+from msgspec import Raw, UnsetType
 
 from ...model import Kind
 from ...text import clean, first_line, without_colour
+from ..forms.plain import string, table
 from . import callkeys
-from .records import Call, Line, Parts, from_raw, nanoseconds, parts_of
+from .records import Call, Line, Part, Told, beginning, from_raw, nanoseconds, parts_of
 
 EDIT_TOOLS = frozenset({"write_file", "replace"})
 AGENT_TOOL = "invoke_agent"
@@ -25,6 +26,8 @@ MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})
 
 _NOTICES = {"info": "informational", "warning": "informational", "error": "api-error"}
 _INJECTED = ("<session_context>", "<hook_context>")
+_DETAILS = ("command", "pattern", "query")
+_HOOK = "<hook_context>"
 _HOOKS = re.compile(r"\s*<hook_context>.*?</hook_context>", re.DOTALL)
 _OURSELVES = ("Please continue.", "System: ")
 """How texts begin that the program itself puts in the person's place."""
@@ -52,70 +55,35 @@ class Face(NamedTuple):
     """The agent's own id of the call."""
 
 
-class _Input(Struct, gc=False):
-    """The parts of a tool call's input that can stand for it in a line."""
+class Looked(NamedTuple):
+    """What a message tells by itself."""
 
-    file_path: str = ""
-    command: str = ""
-    pattern: str = ""
-    query: str = ""
-    prompt: str = ""
-    dir_path: str = ""
-    name: str = ""
-    title: str = ""
-    agent_name: str = ""
+    faces: tuple[Face, ...]
+    """What it shows, in order; nothing for hidden ones."""
+    answers: tuple[tuple[str, Face | None], ...] = ()
+    """Calls that it gives the model an answer to, each with what it shows where the call itself does not."""
+    said: bool = True
+    """Whether it is a part of the conversation, and not only what the program tells the model of the folder."""
 
 
-class _Told(Struct, gc=False):
-    """A call or an answer in a message's parts."""
-
-    id: str = ""
-    name: str = ""
-    args: Raw | UnsetType = msgspec.UNSET
-    response: Raw | UnsetType = msgspec.UNSET
-
-
-_input = msgspec.json.Decoder(_Input).decode
-_told = msgspec.json.Decoder(_Told).decode
-_FAILURES = (msgspec.DecodeError, RecursionError)
-
-
-def faces(line: Line, cwd: str) -> tuple[Face, ...]:
-    """What a message shows, in order; nothing for hidden ones. cwd: paths inside of it are shown relative."""
+def look(line: Line, cwd: str, recorded: Container[str] = ()) -> Looked:
+    """What a message shows. cwd: paths inside of it are shown relative. recorded: calls whose results are shown."""
     if line.type == "user":
-        return _user(line)
+        return _user(line, recorded)
     if line.type == "gemini":
-        return _gemini(line, cwd)
+        return Looked(_gemini(line, cwd))
+    text = "\n".join(part.text for part in parts_of(line.content) if part.text)
     if line.type in _NOTICES:
-        text = first_line(without_colour(_text(parts_of(line.content))))
+        text = first_line(without_colour(text))
         flavour = "interrupted" if text == "Request cancelled." else _NOTICES[line.type]
-        return (Face("notice", text, flavour, error=line.type == "error"),) if text else ()
-    text = _text(parts_of(line.content))
-    return (Face("notice", first_line(f"{line.type or 'message without a type'} {text}"), "unknown"),)
-
-
-def answers_of(line: Line) -> tuple[tuple[str, Face], ...]:
-    """The calls that a user's message answers, each with what it shows where the call itself does not."""
-    found = [told for part in parts_of(line.content) if (told := _from(part.answer)) is not None]
-    return tuple((told.id, _answer(told)) for told in found)
-
-
-def _answer(told: _Told) -> Face:
-    text = first_line(without_colour(_output(from_raw(told.response)))) or "(no output)"
-    return Face("tool_result", text, tool=clean(told.name), about=told.id)
+        return Looked((Face("notice", text, flavour, error=line.type == "error"),) if text else ())
+    return Looked((Face("notice", first_line(f"{line.type or 'message without a type'} {text}"), "unknown"),))
 
 
 def typed(line: Line) -> str:
     """What a person typed, as it stands in a user's message without what was injected; "" when nothing was."""
-    shown = _joined(parts_of(line.display))
+    shown = _joined(parts_of(line.display)) if line.display else ""
     return shown if shown.strip() else _joined(parts_of(line.content))
-
-
-def is_said(line: Line) -> bool:
-    """Whether a message is a part of the conversation, and not only what the program tells the model of the folder."""
-    if line.type != "user" or typed(line).strip():
-        return True
-    return any(not isinstance(part.answer, UnsetType) for part in parts_of(line.content))
 
 
 def relative(path: str, cwd: str) -> str:
@@ -124,27 +92,42 @@ def relative(path: str, cwd: str) -> str:
     return path[len(cwd) + 1 :] if inside else path
 
 
-def _user(line: Line) -> tuple[Face, ...]:
+def _user(line: Line, recorded: Container[str]) -> Looked:
+    parts = parts_of(line.content)
+    answers = tuple(
+        (part.answer.id, None if part.answer.id in recorded else _answer(part.answer))
+        for part in parts
+        if part.answer is not None
+    )
     text = typed(line)
-    others = " ".join("[image]" for part in parts_of(line.content) if not isinstance(part.data, UnsetType))
-    if text.strip().startswith(_OURSELVES):
-        return (Face("notice", first_line(text), "system"),)
-    if text.strip().startswith("<state_snapshot>"):
-        return (Face("summary", "Conversation compressed", "compaction"),)
-    if text.strip() or others:
-        return (Face("prompt", " ".join(filter(None, (first_line(text), others)))[:300]),)
-    return ()
+    bare = text.strip()
+    others = " ".join("[image]" for part in parts if not isinstance(part.data, UnsetType))
+    found: tuple[Face, ...] = ()
+    if bare.startswith(_OURSELVES):
+        found = (Face("notice", first_line(text), "system"),)
+    elif bare.startswith("<state_snapshot>"):
+        found = (Face("summary", "Conversation compressed", "compaction"),)
+    elif bare or others:
+        shown = first_line(text)
+        found = (Face("prompt", f"{shown} {others}".strip()[:300] if others else shown),)
+    return Looked(found, answers, bool(found or answers))
 
 
-def _joined(parts: list[Parts]) -> str:
-    texts = [_HOOKS.sub("", part.text) for part in parts if part.text and not part.thought]
+def _answer(told: Told) -> Face:
+    text = first_line(without_colour(_output(told))) or "(no output)"
+    return Face("tool_result", text, tool=clean(told.name), about=told.id)
+
+
+def _joined(parts: list[Part]) -> str:
+    texts = [part.text for part in parts if part.text and not part.thought]
+    texts = [_HOOKS.sub("", text) if _HOOK in text else text for text in texts]
     return "\n".join(text for text in texts if text and not text.lstrip().startswith(_INJECTED))
 
 
 def _gemini(line: Line, cwd: str) -> tuple[Face, ...]:
     parts = parts_of(line.content)
     thoughts = [f"{thought.subject} {thought.description}".strip() for thought in line.thoughts or ()]
-    thoughts += [part.text for part in parts if part.thought] if not thoughts else []
+    thoughts = thoughts or [part.text for part in parts if part.thought]
     found = [Face("reply", first_line(text), "thinking") for text in thoughts if text.strip()]
     text = "\n".join(part.text for part in parts if part.text and not part.thought)
     if text.startswith(_INTERRUPTED):
@@ -153,48 +136,37 @@ def _gemini(line: Line, cwd: str) -> tuple[Face, ...]:
         found.append(Face("reply", first_line(text)))
     ended = {call.id for call in line.calls}
     for part in parts:
-        told = _from(part.call)
-        if told is not None and told.id not in ended:
-            found.append(_call(told.name, told.id, told.args, cwd))
+        if part.call is not None and part.call.id not in ended:
+            found.append(_call(part.call.name, part.call.id, part.call.args, cwd))
     for call in line.calls:
-        found.append(_call(call.name, call.id, call.args, cwd)._replace(agent=call.agent))
-        found.append(_result(call, found[-1].call))
+        made = _call(call.name, call.id, call.args, cwd)
+        found.append(made._replace(agent=call.agent) if call.agent else made)
+        found.append(_result(call, made.call))
     return tuple(found)
 
 
 def _call(name: str, uid: str, args: Raw | UnsetType, cwd: str) -> Face:
     plain = from_raw(args)
-    given = _given(args, plain)
-    path = given.file_path
+    given = table(plain)
+    path = string(given, "file_path")
     paths: tuple[str, ...] = ()
     if path and name in EDIT_TOOLS:
         paths = (path if os.path.isabs(path) or not cwd else os.path.join(cwd, path),)
-    what = relative(path, cwd) or given.command or given.pattern or given.query
-    what = what or " ".join(filter(None, (given.agent_name, given.prompt))) or relative(given.dir_path, cwd)
-    what = what or given.name or given.title
+    what = relative(path, cwd) or next((text for key in _DETAILS if (text := string(given, key))), "")
+    what = what or " ".join(filter(None, (string(given, "agent_name"), string(given, "prompt"))))
+    what = what or relative(string(given, "dir_path"), cwd) or string(given, "name") or string(given, "title")
     text = first_line(f"{name} {what.lstrip()}" if what else name)
     call = f"{callkeys.key(name, plain)}{callkeys.MARK}{uid}"
     return Face("tool_call", text, tool=clean(name), call=call, paths=paths, about=uid)
 
 
-def _given(args: Raw | UnsetType, plain: object) -> _Input:
-    if isinstance(args, UnsetType):
-        return _Input()
-    try:
-        return _input(args)
-    except _FAILURES:
-        table = cast("dict[str, Any]", plain) if isinstance(plain, dict) else {}
-    return _Input(**{name: table[name] for name in _Input.__struct_fields__ if isinstance(table.get(name), str)})
-
-
 def _result(call: Call, key: str) -> Face:
-    shown = from_raw(call.shown)
-    text = shown if isinstance(shown, str) and shown.strip() else answer_text(from_raw(call.result))
-    cancelled = call.status == "cancelled"
+    text = beginning(call.shown)
+    text = text if text.strip() else _first_answer(parts_of(call.result))
     return Face(
         "tool_result",
         first_line(without_colour(text)) or "(no output)",
-        "interrupted" if cancelled else "",
+        "interrupted" if call.status == "cancelled" else "",
         clean(call.name),
         key,
         call.status not in ("success", ""),
@@ -203,39 +175,24 @@ def _result(call: Call, key: str) -> Face:
     )
 
 
-def answer_text(result: object) -> str:
-    """What the model was told that a call gave."""
-    parts = cast("list[object]", result) if isinstance(result, list) else [result]
+def _first_answer(parts: list[Part]) -> str:
     for part in parts:
-        if isinstance(part, str):
-            return _bare(part)
-        if isinstance(part, dict):
-            answer = cast("dict[str, Any]", part).get("functionResponse")
-            if isinstance(answer, dict):
-                return _output(cast("dict[str, Any]", answer).get("response"))
-    return ""
+        if part.answer is not None:
+            return _output(part.answer)
+    return bare(parts[0].text) if parts else ""
 
 
-def _output(response: object) -> str:
-    plain = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
-    text = next((plain[name] for name in ("output", "error", "result") if isinstance(plain.get(name), str)), "")
-    return _bare(text)
+def _output(told: Told) -> str:
+    """The beginning of what a call gave."""
+    response = told.response
+    if response is None:
+        return ""
+    texts = (beginning(raw) for raw in (response.output, response.error, response.result))
+    return bare(next(filter(None, texts), ""))
 
 
-def _bare(text: str) -> str:
-    for beginning in _UNTRUSTED:
-        text = text.removeprefix(beginning)
+def bare(text: str) -> str:
+    """What a call gave without the marks that it is not to be trusted."""
+    for mark in _UNTRUSTED:
+        text = text.removeprefix(mark)
     return text.removesuffix("\n</untrusted_context>")
-
-
-def _from(raw: Raw | UnsetType) -> _Told | None:
-    if isinstance(raw, UnsetType):
-        return None
-    try:
-        return _told(raw)
-    except _FAILURES:
-        return None
-
-
-def _text(parts: list[Parts]) -> str:
-    return "\n".join(part.text for part in parts if part.text)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from ...model import Problem
 from ..base import Source
 from ..forms.jsonl import Reached
-from .faces import Face, answers_of, faces, is_said
+from .faces import Face, look
 from .records import Brief, Line, Unreadable, messages_in, nanoseconds, read_json, records
 
 
@@ -26,12 +26,12 @@ class Message:
     offset: int
     length: int
     faces: tuple[Face, ...]
-    answers: tuple[tuple[str, Face], ...] = ()
-    """Calls that it gives the model an answer to; each is shown here only when it is not with the call."""
-    calls: tuple[str, ...] = ()
-    """Calls that are recorded in it, with what they gave."""
+    answers: tuple[tuple[str, Face | None], ...] = ()
+    """Calls that it gives the model an answer to, each with what it shows where the call itself does not."""
     said: bool = True
     """Whether it is a part of the conversation, not only what the program tells the model of the folder."""
+    calls: tuple[str, ...] = ()
+    """Calls that are recorded in it, with what they gave."""
 
 
 @dataclass(slots=True)
@@ -62,6 +62,8 @@ class Notes:
     """Paths inside of it are shown relative."""
     notes: list[Note] = field(default_factory=list[Note])
     problems: list[Problem] = field(default_factory=list[Problem])
+    recorded: set[str] = field(default_factory=set[str])
+    """Calls that are recorded in it."""
     session: str = ""
     """As its first header tells."""
     unknown: int = 0
@@ -120,17 +122,10 @@ class Notes:
 
     def message(self, line: Line, offset: int, length: int) -> Message:
         """What a message tells by itself."""
-        return Message(
-            line.id or "",
-            line.type,
-            nanoseconds(line.timestamp),
-            offset,
-            length,
-            faces(line, self.cwd),
-            answers_of(line) if line.type == "user" else (),
-            tuple(call.id for call in line.calls),
-            is_said(line),
-        )
+        calls = tuple(call.id for call in line.calls)
+        self.recorded.update(calls)
+        time = nanoseconds(line.timestamp)
+        return Message(line.id or "", line.type, time, offset, length, *look(line, self.cwd, self.recorded), calls)
 
     def messages(self, offset: int, length: int) -> list[Message]:
         """The messages in a line's list, read again."""

@@ -24,9 +24,9 @@ from ...model import SessionInfo
 from ...text import first_line, path_text
 from ..base import Source
 from ..forms.belonging import Belonging
-from ..forms.regular import open_regular, why
+from ..forms.regular import descriptor, open_regular, why
 from . import gemini_folder
-from .faces import faces
+from .faces import look
 from .filenames import CHATS, is_session, started
 from .records import Line, Unreadable, messages_in, nanoseconds, read_json, records
 
@@ -36,10 +36,13 @@ KEPT_DAYS = 30
 """What Gemini CLI takes when its settings say nothing."""
 MARKER = ".project_root"
 _LARGEST_FIRST_RECORD = 64 << 20
-_UPDATED = re.compile(rb'"(?:lastUpdated|timestamp)":\s?"([0-9T:.+-]{19,29}Z?)"')
-_TEXTS = {name: re.compile(rb'"%s":\s?("(?:[^"\\]|\\.)*")' % name.encode()) for name in ("sessionId", "summary")}
-_STARTED = re.compile(rb'"startTime":\s?"([^"]{10,40})"')
-_FORKED = re.compile(rb'"forkedFrom":\s?\{"sessionId":\s?"([^"]+)"')
+_TEXT = re.compile(rb'\s?("(?:[^"\\]|\\.)*")')
+_TIME = re.compile(rb'\s?"([0-9T:.+-]{19,29}Z?)"')
+_HEADER = {
+    "id": re.compile(rb'"sessionId":\s?("(?:[^"\\]|\\.)*")'),
+    "began": re.compile(rb'"startTime":\s?("[^"\\]{10,40}")'),
+    "origin": re.compile(rb'"forkedFrom":\s?\{"sessionId":\s?("[^"\\]+")'),
+}
 _ID = re.compile(r"-([0-9A-Za-z]{8}(?:-[0-9a-f-]{27})?)\.jsonl?$")
 
 _text = msgspec.json.Decoder(str).decode
@@ -150,17 +153,20 @@ class _Seen:
 def _look(file: str, cwd: str) -> _Seen | None:
     """The first and the last 64 KiB of a file; None for one in which nothing was said: a start leaves such behind."""
     try:
-        with open_regular(file) as opened:
-            status = os.fstat(opened.fileno())
-            head = opened.read(WINDOW)
-            seen = _Seen(file, _told(head, "sessionId"), status.st_size, status.st_mtime_ns, cwd)
-            _look_at_head(seen, head, whole=len(head) == status.st_size)
+        opened = descriptor(file)
+        try:
+            status = os.fstat(opened)
+            head = os.read(opened, WINDOW)
+            seen = _Seen(file, "", status.st_size, status.st_mtime_ns, cwd)
+            _look_at_head(seen, head, whole=len(head) >= status.st_size)
             while not seen.first and len(head) < min(status.st_size, _LARGEST_FIRST_RECORD):
                 # The first record alone is larger than the window: a pasted file, a long prompt.
-                head += opened.read(len(head))
-                _look_at_head(seen, head, whole=len(head) == status.st_size)
-            opened.seek(max(0, status.st_size - WINDOW))
-            tail = opened.read()
+                more = os.read(opened, len(head))
+                head += more
+                _look_at_head(seen, head, whole=not more or len(head) >= status.st_size)
+            tail = head if status.st_size <= WINDOW else os.pread(opened, WINDOW, status.st_size - WINDOW)
+        finally:
+            os.close(opened)
     except OSError as error:
         return _Seen(file, _id_in_name(file), 0, 0, cwd, problem=why(error))
     if not seen.first:
@@ -171,12 +177,18 @@ def _look(file: str, cwd: str) -> _Seen | None:
         seen.id = _id_in_name(file)
         seen.problem = seen.problem or "its header cannot be read"
     if file.endswith(".jsonl"):
-        seen.id = _told(tail, "sessionId", last=True) or seen.id
-    seen.summary = _told(tail, "summary", last=True)
-    newest = max((nanoseconds(stamp.decode()) for stamp in _UPDATED.findall(tail)), default=0)
+        seen.id = _newest(tail, "sessionId") or seen.id
+    seen.summary = _newest(tail, "summary")
     # The time of a fork's file is set back, and copying a file changes it: what the records say is better.
-    seen.updated = newest or seen.updated
+    seen.updated = max(_stamp(tail, b'"lastUpdated":'), _stamp(tail, b'"timestamp":')) or seen.updated
     return seen
+
+
+def _stamp(data: bytes, name: bytes) -> int:
+    """The last time of a name, in nanoseconds since the epoch; 0 when there is none."""
+    at = data.rfind(name)
+    found = _TIME.match(data, at + len(name)) if at >= 0 else None
+    return nanoseconds(found[1].decode()) if found else 0
 
 
 def _is_a_start(data: bytes) -> bool:
@@ -193,12 +205,14 @@ def _id_in_name(file: str) -> str:
 
 
 def _look_at_head(seen: _Seen, head: bytes, *, whole: bool) -> None:
-    """Where it comes from, its first message and its first prompt."""
-    origin, began = _FORKED.search(head), _STARTED.search(head)
-    seen.origin = origin[1].decode("utf-8", "replace") if origin else ""
-    seen.began = began[1].decode("utf-8", "replace") if began else ""
+    """Whose it is, where it comes from, its first message and its first prompt."""
+    # The header is the first line; in the old form its names stand on lines of their own.
+    header = head[: head.find(b"\n") + 1 or None] if seen.file.endswith(".jsonl") else head[:4096]
+    for name, pattern in _HEADER.items():
+        found = pattern.search(header)
+        setattr(seen, name, _value(found[1]) if found else getattr(seen, name))
     for line in _messages(seen.file, head, whole):
-        shown = faces(line, seen.cwd) if line.id else ()
+        shown = look(line, seen.cwd).faces if line.id else ()
         if not shown or shown[0].kind == "notice":
             continue
         seen.first = seen.first or line.id or ""
@@ -215,9 +229,10 @@ def _messages(file: str, head: bytes, whole: bool) -> Iterator[Line]:
     for offset, length, line in records(BytesIO(head)):
         if isinstance(line, Unreadable):
             continue
+        told = line.messages if line.set is None else line.set.messages
         if line.id:
             yield line
-        elif isinstance(line.messages, list) or (line.set is not None and isinstance(line.set.messages, list)):
+        elif isinstance(told, list) and (len(told) > 1 or b"<session_context>" not in head[offset : offset + length]):
             yield from (inner for _, _, inner in messages_in(head[offset : offset + length]))
 
 
@@ -230,18 +245,18 @@ def _closed(head: bytes) -> bytes:
     return head
 
 
-def _told(data: bytes, name: str, *, last: bool = False) -> str:
-    """The first or last value of a name that stands in a header or in changes of one, not in a message."""
-    pattern = _TEXTS[name]
-    if not last:
-        first = pattern.search(data)
-        return _value(first[1]) if first else ""
-    for match in reversed(list(pattern.finditer(data))):
-        before = data[: match.start()].rsplit(b"\n", 1)[-1]
+def _newest(data: bytes, name: str) -> str:
+    """The last value of a name that stands in a header or in changes of one, not in a message."""
+    mark = b'"%s":' % name.encode()
+    at = data.rfind(mark)
+    while at >= 0:
+        before = data[data.rfind(b"\n", 0, at) + 1 : at]
         # In the old form, which is indented, the header's own names stand at the first level.
         own = before in (b"  ", b"{", b'{"$set":{')
         if own or (name != "sessionId" and before.startswith(_HEADERS) and b'"messages":' not in before):
-            return _value(match[1])
+            found = _TEXT.match(data, at + len(mark))
+            return _value(found[1]) if found else ""
+        at = data.rfind(mark, 0, at)
     return ""
 
 
@@ -347,9 +362,10 @@ def session_of(file: str) -> str:
         return seen.id
     try:
         with open_regular(file) as opened:
-            return _told(opened.read(WINDOW), "sessionId")
+            found = _HEADER["id"].search(opened.readline(WINDOW))
     except OSError:
         return ""
+    return _value(found[1]) if found else ""
 
 
 def kept_days() -> int:

@@ -14,15 +14,18 @@ from typing import Any, BinaryIO, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from ..forms.jsonl import Reached, Records, Unreadable, from_raw, nanoseconds, parse
+from ..forms.jsonl import Reached, Records, Unreadable, beginning, from_raw, nanoseconds, parse
 from ..forms.plain import items, string, table
 
 __all__ = [
     "Brief",
     "Call",
+    "Content",
     "Line",
-    "Parts",
+    "Part",
+    "Told",
     "Unreadable",
+    "beginning",
     "from_raw",
     "messages_in",
     "nanoseconds",
@@ -36,17 +39,47 @@ _STARTS = (b'{"id":', b'{"$set":', b'{"$rewindTo":', b'{"sessionId":')
 _FAILURES = (msgspec.DecodeError, RecursionError)
 
 
+class Response(Struct, gc=False):
+    """What a call gave, as the model was told it; undecoded, since it may be a whole file."""
+
+    output: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+
+
+class Told(Struct, gc=False):
+    """A call, or the answer to one, among the parts of a message."""
+
+    id: str = ""
+    name: str = ""
+    args: Raw | UnsetType = UNSET
+    response: Response | None = None
+
+
+class Part(Struct, gc=False):
+    """A part of a message's content."""
+
+    text: str = ""
+    thought: bool = False
+    call: Told | None = field(name="functionCall", default=None)
+    answer: Told | None = field(name="functionResponse", default=None)
+    data: Raw | UnsetType = field(name="inlineData", default=UNSET)
+
+
+Content = str | list[str | Part] | Part | None
+"""A text, a part, or a list of both."""
+
+
 class Call(Struct, gc=False):
     """A tool call, recorded when it has ended."""
 
     id: str = ""
     name: str = ""
     args: Raw | UnsetType = UNSET
-    result: Raw | UnsetType = UNSET
+    result: Content = None
     status: str = ""
     timestamp: str = ""
     shown: Raw | UnsetType = field(name="resultDisplay", default=UNSET)
-    description: str = ""
     agent: str = field(name="agentId", default="")
 
 
@@ -76,8 +109,8 @@ class Line(Struct, gc=False):
     id: str | None = None
     timestamp: str = ""
     type: str = ""
-    content: Raw | UnsetType = UNSET
-    display: Raw | UnsetType = field(name="displayContent", default=UNSET)
+    content: Content = None
+    display: Content = field(name="displayContent", default=None)
     calls: list[Call] = field(name="toolCalls", default_factory=list[Call])
     thoughts: list[Thought] | None = None
     set: Set | None = field(name="$set", default=None)
@@ -87,16 +120,6 @@ class Line(Struct, gc=False):
     messages: list[Brief] | UnsetType = UNSET
     summary: str = ""
     kind: str = ""
-
-
-class Parts(Struct, gc=False):
-    """A part of a message's content."""
-
-    text: str = ""
-    thought: bool = False
-    call: Raw | UnsetType = field(name="functionCall", default=UNSET)
-    answer: Raw | UnsetType = field(name="functionResponse", default=UNSET)
-    data: Raw | UnsetType = field(name="inlineData", default=UNSET)
 
 
 class Whole(Struct, gc=False):
@@ -112,8 +135,6 @@ _message = msgspec.json.Decoder(Line).decode
 _whole = msgspec.json.Decoder(Whole).decode
 _lists = msgspec.json.Decoder(dict[str, Raw]).decode
 _raws = msgspec.json.Decoder(list[Raw]).decode
-_parts = msgspec.json.Decoder(list[Parts]).decode
-_part = msgspec.json.Decoder(Parts).decode
 
 
 def records(file: BinaryIO, reached: Reached | None = None) -> Iterator[tuple[int, int, Line | Unreadable]]:
@@ -178,31 +199,12 @@ def _clean(value: object) -> object:
     return value
 
 
-def parts_of(raw: Raw | UnsetType) -> list[Parts]:
-    """The parts of a content, which may be a string, a part or a list of both."""
-    if isinstance(raw, UnsetType):
+def parts_of(content: Content) -> list[Part]:
+    """The parts of a content."""
+    if not content:
         return []
-    first = bytes(memoryview(raw)[:1])
-    try:
-        if first == b"[":
-            return _parts(raw)
-        if first == b"{":
-            return [_part(raw)]
-    except _FAILURES:
-        pass
-    found = from_raw(raw)
-    items = cast("list[object]", found) if isinstance(found, list) else [found]
-    return [part for item in items if (part := _from_plain(item)) is not None]
-
-
-def _from_plain(item: object) -> Parts | None:
-    if isinstance(item, str):
-        return Parts(text=item)
-    if not isinstance(item, dict):
-        return None
-    plain = cast("dict[str, Any]", item)
-    given: dict[str, Any] = {name: Raw(msgspec.json.encode(_clean(plain[key]))) for name, key in _RAW if key in plain}
-    return Parts(text=string(plain, "text"), thought=plain.get("thought") is True, **given)
-
-
-_RAW = (("call", "functionCall"), ("answer", "functionResponse"), ("data", "inlineData"))
+    if isinstance(content, str):
+        return [Part(content)]
+    if isinstance(content, Part):
+        return [content]
+    return [Part(item) if isinstance(item, str) else item for item in content]

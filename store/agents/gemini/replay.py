@@ -84,7 +84,8 @@ class Tree:
         self._answered.update(message.calls)
         if not message.answers:
             return message.faces
-        return (*(face for call, face in message.answers if call not in self._answered), *message.faces)
+        answers = (face for call, face in message.answers if face is not None and call not in self._answered)
+        return (*answers, *message.faces)
 
     def append(self, log: Log, message: Message) -> None:
         """A message that was written: a new one, a later version of one in the list, or a copy of a known one."""
