@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from .records import Data, Json, decode_data, message_line, part_line, problem_line, session_line
+from .records import Data, Json, decode_data, dumped, message_line, part_line, problem_line, session_line
 from .removed import Removed
 
 FRESH = 1_000_000_000
@@ -419,9 +419,11 @@ def _info(row: dict[str, Any]) -> Json:
 def _plain(data: object) -> object:
     """JSON of a column; None when it is none."""
     try:
-        return msgspec.json.decode(cast("bytes", data)) if isinstance(data, bytes | str) else None
+        found: object = msgspec.json.decode(cast("bytes", data)) if isinstance(data, bytes | str) else None
+        dumped(found)  # what is nested too deeply can be read and not be written
     except (msgspec.DecodeError, RecursionError):
         return None
+    return found
 
 
 def _text(value: object) -> str:
@@ -437,4 +439,4 @@ def _bytes(value: object) -> bytes:
 
 
 def _number(value: object) -> int:
-    return int(value) if isinstance(value, int | float) else 0
+    return int(value) if isinstance(value, int | float) and abs(value) < 1 << 62 else 0

@@ -206,7 +206,11 @@ def _raw(value: object) -> Block:
 
 
 def _pretty(value: object) -> str:
-    return clean(json.dumps(value, ensure_ascii=False, indent=2), keep_lines=True)
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+    except RecursionError:
+        text = "(nested too deeply to be shown)"
+    return clean(text, keep_lines=True)
 
 
 def _signed(text: str, sign: str) -> str:

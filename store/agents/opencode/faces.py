@@ -77,7 +77,7 @@ def answered(part: Data, cwd: str, *, summary: bool) -> tuple[Face, ...]:
         return ()
     if kind == "retry":
         why = failure_text(part.error) or "the request failed"
-        return (Face("notice", first_line(f"attempt {int(part.attempt)}: {why}"), "api-error", error=True),)
+        return (Face("notice", first_line(f"attempt {part.attempt:g}: {why}"), "api-error", error=True),)
     if kind in ("file", "agent", "subtask"):
         return (Face("reply", first_line(_attached(part) or part.description or part.prompt), kind),)
     if kind == "compaction":

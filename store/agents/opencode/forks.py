@@ -267,9 +267,18 @@ def _gathered(source: Source, messages: dict[str, set[str]]) -> dict[str, list[J
                 continue
             plain = parse(data)
             owner = plain.get("id") if plain.get("kind") == "message" else plain.get("message")
-            if owner in messages and isinstance(plain.get("data"), dict):
+            if owner in messages and isinstance(plain.get("data"), dict) and _can_be_written(plain):
                 found.setdefault(owner, []).append(plain)
     return {message: records for message, records in found.items() if records[0].get("kind") == "message"}
+
+
+def _can_be_written(plain: Json) -> bool:
+    """What is nested almost too deeply to be read cannot be written into the lists of an export."""
+    try:
+        dumped([[[[plain]]]])
+    except RecursionError:
+        return False
+    return True
 
 
 def _message(records: list[Json], rows: set[str], move: _Move, *, whole: bool) -> Json:

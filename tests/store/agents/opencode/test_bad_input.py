@@ -209,10 +209,14 @@ BROKEN = [
     '{"type":"text","text":"\x1b[31mred"}',
     '{"type":"file"}',
     '{"type":"tool"}',
+    '{"type":"retry","attempt":1e999}',
+    '{"type":"text","text":"a","time":{"start":-1e999,"end":1e999}}',
+    '{"type":"odd","deep":' + "[" * 950 + "]" * 950 + "}",
+    '{"type":"odd","deep":' + "[" * 100_000 + "]" * 100_000 + "}",
 ]
 
 
-@pytest.mark.parametrize("data", BROKEN)
+@pytest.mark.parametrize("data", BROKEN, ids=lambda data: data[:40])
 def test_a_part_of_any_shape_hides_nothing_else(data: str, session: OpenCodeSession, project: Path) -> None:
     last = session.opencode.run("SELECT id FROM message ORDER BY id DESC LIMIT 1")[0][0]
     session._put("part", ("prt_zz", last, session.id, 0, 0, data))  # pyright: ignore[reportPrivateUsage]
@@ -237,6 +241,28 @@ def test_a_message_of_any_shape_hides_nothing_else(data: str, session: OpenCodeS
     (info,) = sessions(project)
     shown = texts(agent.read(info))
     assert (shown[:2], shown[-2:]) == (["One", "First."], ["Two", "Second."])
+
+
+DEEP = '{"a":' * 900 + "1" + "}" * 900
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("metadata", DEEP), ("metadata", "{"), ("model", "[]"), ("cost", float("inf")), ("tokens_input", float("-inf"))]
+    + [("time_updated", float("inf")), ("time_created", "late"), ("directory", "/a\0b"), ("title", b"\xff\xfe")],
+)
+def test_a_session_s_record_of_any_shape_is_listed(
+    column: str, value: object, session: OpenCodeSession, project: Path
+) -> None:
+    other = session.opencode.session(project, title="Other")
+    other.turn("Two")
+    session.opencode.run(f"UPDATE session SET {column} = ? WHERE id = ?", value, session.id)
+    infos = {info.id: info for info in sessions(project)}
+    assert other.id in infos and (session.id in infos or column == "directory")
+    for info in infos.values():
+        found = agent.read(info)
+        assert len(found.entries) == 2
+        agent.plan_fork(found, found.entries[1].id, title="alt")
 
 
 def test_bytes_that_are_no_text_are_shown_as_such(session: OpenCodeSession, project: Path) -> None:
