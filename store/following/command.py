@@ -28,6 +28,7 @@ from .group import Group
 from .recorder import GOES_ON, STOPPED, Recorded, Recorder, standing
 
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import NoReturn
 
     from ..saving import Saved
@@ -104,7 +105,7 @@ def follow(
         recorded = Recorded(folder, root, home or data_folder(), text, run, every)
         with _catching() as caught:
             group = Group()
-            pid = _started(command, given or Given())
+            pid = _started(command, given or Given(), caught, group)
             recorder = Recorder(recorded, pid)
             code = _Waiting(pid, caught, group, recorder).run()
             recorder.end(PATIENCE)
@@ -139,6 +140,8 @@ class _Caught:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
+        self.before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
+        """What was done about each signal that is caught now."""
         self.pipe, self.waking = os.pipe()
         for end in (self.pipe, self.waking):
             os.set_blocking(end, False)
@@ -159,30 +162,36 @@ class _Caught:
 def _catching() -> Generator[_Caught]:
     """Catches what would end or stop us; what is ignored stays ignored, for the command too."""
     caught = _Caught()
-    before = {
-        number: signal.signal(number, caught.note)
-        for number in signal.valid_signals() - OURS | {signal.SIGCHLD}
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
+    for number in (*signal.valid_signals() - OURS, signal.SIGCHLD):
+        if signal.getsignal(number) != signal.SIG_IGN or number == signal.SIGCHLD:
+            caught.before[number] = signal.signal(number, caught.note)
     waking = signal.set_wakeup_fd(caught.waking, warn_on_full_buffer=False)
     try:
         yield caught
     finally:
         signal.set_wakeup_fd(waking)
-        for number, handler in before.items():
+        for number, handler in caught.before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
         os.close(caught.pipe)
         os.close(caught.waking)
 
 
-def _started(command: Sequence[str], given: Given) -> int:
+def _started(command: Sequence[str], given: Given, caught: _Caught, group: Group) -> int:
     """Starts the command as our child; gives its process id. Raises NotStarted."""
     failed, fails = os.pipe()
+    # Nothing may reach the child before it does what the command would do about it.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    group.heard()
+    early = caught.taken()
     pid = os.fork()
     if pid == 0:
         os.close(failed)
-        _become(command, given, fails)
+        _become(command, given, fails, caught, mask)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     os.close(fails)
+    for number in early:  # it came when there was no command yet
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
     with os.fdopen(failed, "rb") as stream:
         told = stream.read()
     if not told:
@@ -193,13 +202,15 @@ def _started(command: Sequence[str], given: Given) -> int:
     raise NotStarted(f"the command cannot be run ({os.strerror(number)})", path=command[0], exit_code=code)
 
 
-def _become(command: Sequence[str], given: Given, fails: int) -> NoReturn:
+def _become(command: Sequence[str], given: Given, fails: int, caught: _Caught, mask: set[int]) -> NoReturn:
     """The child's way to the command: all is as it was given to us."""
     number = errno.EINVAL
     try:
-        for caught in (*signal.valid_signals() - OURS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            if signal.getsignal(caught) != signal.SIG_IGN or caught in (signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(caught, signal.SIG_DFL)
+        for ours in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python
+            signal.signal(ours, signal.SIG_DFL)
+        for ours, handler in caught.before.items():
+            signal.signal(ours, signal.SIG_IGN if handler == signal.SIG_IGN else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if given.out != 1:
             os.dup2(given.out, 1)
         if given.umask is not None:

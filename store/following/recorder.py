@@ -91,8 +91,9 @@ class Recorder:
         self.problems: list[str] = []
         self.done = False
         self._rest = b""
-        parent = os.getpid()
-        self._pid = os.fork()
+        parent, self._pid = os.getpid(), -1
+        with suppress(OSError):  # the command runs already: then only its end is saved, and that is told
+            self._pid = os.fork()
         if self._pid == 0:
             os.close(self._orders)
             _live(_Life(recorded, command, parent, orders, tell))
@@ -124,13 +125,12 @@ class Recorder:
             if not self.hear():
                 break
         else:
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+            os.kill(self._pid, signal.SIGKILL)
         if not self.done:
             self.problems.append(KILLED)
         os.close(self._orders)
         os.close(self.told)
-        with suppress(ChildProcessError):
+        if self._pid > 0:
             os.waitpid(self._pid, 0)
 
 

@@ -266,6 +266,7 @@ with open(os.environ["TOLD"], "w") as stream:
         "{} <&- 2>&-",
         "{} 7</dev/null",
         "trap '' HUP INT TERM USR1; {}",
+        "trap '' CHLD; {}",
         "nice -n 3 {}",
         "nohup {} >/dev/null 2>&1",
     ],
