@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,17 +39,15 @@ class Status:
     """Every path of what was interrupted, and how it stands."""
     in_use: tuple[str, ...] = ()
     """Agents that have ever been used on this machine."""
-
-
-def installed(root: str) -> tuple[str, ...]:
-    """Agents whose hooks are installed for a root, and work."""
-    return tuple(name for name in agents.names() if not agents.get(name).hooks_problem(root))
+    silent: tuple[tuple[str, str], ...] = ()
+    """Those of them that do not tell us what they do here, each with the reason."""
 
 
 def status(workspace: Workspace) -> Status:
     """Looks at hooks, live agents, the newest checkpoint and the journal."""
     place = workspace.place
-    hooked = installed(workspace.root)
+    problems = {name: agents.get(name).hooks_problem(workspace.root) for name in agents.names()}
+    hooked = tuple(name for name, problem in problems.items() if not problem)
     content = workspace.content()
     rows = [row for row in content.rows if place is not None and row.stored.checkpoint.root == place.root.id]
     last = None
@@ -67,7 +66,8 @@ def status(workspace: Workspace) -> Status:
         )
     cause = cause_of(workspace)
     in_use = agents.in_use()
-    why = cause or (f"hooks of {_titles(hooked)}" if hooked else _not_installed(in_use, workspace.root))
+    silent = tuple((name, problems[name]) for name in in_use if problems[name])
+    why = cause or (f"hooks of {_titles(hooked)}" if hooked else _not_installed(silent))
     return Status(
         workspace.root,
         bool(hooked) and not cause,
@@ -81,20 +81,20 @@ def status(workspace: Workspace) -> Status:
         content.problems,
         standing(place) if place is not None else (),
         in_use,
+        silent,
     )
 
 
-def _not_installed(in_use: tuple[str, ...], root: str) -> str:
-    if not in_use:
+def _not_installed(silent: Sequence[tuple[str, str]]) -> str:
+    if not silent:
         return "no agent is in use here yet: forkpoint install AGENT"
-    problems = {name: agents.get(name).hooks_problem(root) for name in in_use}
-    waiting = next((name for name in in_use if ": " in problems[name]), "")
-    if waiting:
-        return f"{naming.agent(waiting)}: hooks {problems[waiting]}"
-    return f"no hooks of {_titles(in_use)} are installed: forkpoint install"
+    for name, problem in silent:
+        if ": " in problem:
+            return f"{naming.agent(name)}: hooks {problem}"
+    return f"no hooks of {_titles([name for name, _ in silent])} are installed: forkpoint install"
 
 
-def _titles(names: tuple[str, ...]) -> str:
+def _titles(names: Sequence[str]) -> str:
     return naming.together([naming.agent(name) for name in names])
 
 

@@ -162,6 +162,7 @@ def test_the_broken_file_of_one_agent_stops_no_other(project: Path, three: dict[
     assert answer.lines[-1].startswith("First checkpoint: ")
     assert three["claude"].read_text() == "{ not json"
     assert forkpoint("status", "--json").json["agents"] == ["gemini", "pi"]
+    assert "not Claude Code: hooks not installed" in forkpoint("status").out
 
     again = forkpoint("install", "--json")
     assert again.code == 1

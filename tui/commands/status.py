@@ -54,6 +54,8 @@ def _facts(status: Status) -> Iterator[tuple[str, str]]:
     now = time.time_ns()
     agents = ", ".join(words.agent(name) for name in status.agents)
     yield "recording", (agents or "yes") if status.recording else f"no: {words.one_line(status.why)}"
+    for agent, why in status.silent if status.recording else ():
+        yield "", f"not {words.agent(agent)}: hooks {words.one_line(why)}"
     if status.last is not None:
         when = f"{words.moment(status.last.time, now)}, {words.long_age(status.last.time, now)}"
         yield "last", f"{when}: {status.last.id} {point_name(status.last)}"
@@ -80,4 +82,5 @@ def _document(status: Status) -> dict[str, object]:
         "bytes": status.bytes,
         "agents": list(status.agents),
         "in_use": list(status.in_use),
+        "silent": [{"agent": agent, "why": why} for agent, why in status.silent],
     }

@@ -130,12 +130,26 @@ class CommandHooks:
         return tuple(found)
 
     def hooks_problem(self, root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> str:
-        """Why the agent does not tell us what it does in a root, in words; "" when it does."""
+        """Why the agent does not tell us what it does in a root, in words; "" when it does.
+
+        Behind ": " stands what a person has to do, where installing is not it.
+        """
         found = self.installed(root, env)
         if not found:
-            return "not installed"
+            return self._broken(root, env) or "not installed"
         problems = [self._problem_of(one) for one in found]
         return "" if "" in problems else problems[0]
+
+    def _broken(self, root: str | os.PathLike[str], env: Mapping[str, str]) -> str:
+        for everywhere in (True, False):
+            file = self.file(everywhere=everywhere, root=root, env=env)
+            try:
+                jsontext.parse(_decoded(Path(file).read_bytes()))
+            except OSError:
+                continue
+            except NotJson as error:
+                return f"not installed: mend {file} ({error})"
+        return ""
 
     def command(self, executable: str, event: str) -> str:
         """The shell line of the hook for an event."""

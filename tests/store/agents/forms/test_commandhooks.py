@@ -100,6 +100,12 @@ def test_an_agent_that_reads_comments_but_no_trailing_comma_is_given_none(file: 
         install(file)
 
 
+def test_a_file_that_nobody_can_read_is_named_as_the_reason(file: Path) -> None:
+    file.write_text("{\n not json")
+    problem = OTHER.hooks_problem(file.parent, _home(file))
+    assert problem == f"not installed: mend {file} (a member without a name in quotes in line 2)"
+
+
 def test_the_hooks_of_one_agent_are_not_those_of_another(file: Path) -> None:
     install(file)
     claude = CommandHooks("claude", "Claude Code", OTHER.events, settings_file)
