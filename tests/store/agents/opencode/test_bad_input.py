@@ -248,8 +248,17 @@ DEEP = '{"a":' * 900 + "1" + "}" * 900
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("metadata", DEEP), ("metadata", "{"), ("model", "[]"), ("cost", float("inf")), ("tokens_input", float("-inf"))]
-    + [("time_updated", float("inf")), ("time_created", "late"), ("directory", "/a\0b"), ("title", b"\xff\xfe")],
+    [
+        ("metadata", DEEP),
+        ("metadata", "{"),
+        ("model", "[]"),
+        ("cost", float("inf")),
+        ("tokens_input", float("-inf")),
+        ("time_updated", float("inf")),
+        ("time_created", "late"),
+        ("directory", "/a\0b"),
+        ("title", b"\xff\xfe"),
+    ],
 )
 def test_a_session_s_record_of_any_shape_is_listed(
     column: str, value: object, session: OpenCodeSession, project: Path
