@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -184,12 +185,16 @@ class Store:
         context: int = 3,
         ignore_space: bool = False,
         paths: Sequence[bytes] = (),
+        begin: Callable[[Diff], None] | None = None,
     ) -> Diff:
-        """How the files differ between two points; without `right`, between a point and the folder as it is."""
+        """How the files differ between two points; without `right`, between a point and the folder as it is.
+
+        `begin` gets the beginning of a long one as soon as there is something to show.
+        """
         with self._workspace.lock:
             old = self._side(left)
             new = self._side(right) if right is not None else self._now()
-            return self._diff(old, new, (context, ignore_space), paths)
+            return self._diff(old, new, (context, ignore_space), paths, begin)
 
     def known(self, point: str) -> tuple[bytes, ...]:
         """The paths that a partial checkpoint speaks of; empty for a complete one."""
@@ -442,7 +447,14 @@ class Store:
     def _now(self) -> Side:
         return self._workspace.now()
 
-    def _diff(self, old: Side, new: Side, full: tuple[int, bool] | None, paths: Sequence[bytes] = ()) -> Diff:
+    def _diff(
+        self,
+        old: Side,
+        new: Side,
+        full: tuple[int, bool] | None,
+        paths: Sequence[bytes] = (),
+        begin: Callable[[Diff], None] | None = None,
+    ) -> Diff:
         objects = self._workspace.objects() if self.exists else None
         pairs, unknown = sides.differences(objects, old, new)
         if paths:
@@ -451,7 +463,16 @@ class Store:
         if full is None:
             files = diff.summarise(pairs, old.read, new.read, renamed)
         else:
-            files = diff.in_full(pairs, old.read, new.read, renamed, context=full[0], ignore_space=full[1])
+            files = diff.in_full(
+                pairs,
+                old.read,
+                new.read,
+                renamed,
+                context=full[0],
+                ignore_space=full[1],
+                remarks=partial(sides.remarks, old, new),
+                begin=begin and (lambda files: begin(Diff(old.title, new.title, tuple(files), unknown, whole=False))),
+            )
         return Diff(old.title, new.title, tuple(files), unknown)
 
     def _mark(self, kind: str, name: str, text: str = "") -> Operation:

@@ -1,20 +1,17 @@
-"""How files differ, as data: git's engine makes the hunks, unidiff parses them one file at a time.
-
-Names never come from a patch (unidiff leaves quoted names quoted, and raises on a folder named "x b"): each file's
-hunks are parsed under a neutral header, so that one bad file stays one bad file (design.md section 4).
-"""
+"""How files differ, as data: git's engine compares, one file at a time, so that one bad file stays one bad file."""
 
 from __future__ import annotations
 
-import io
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from .contents import LARGEST, TooLarge
 from .errors import StoreDamaged
 from .git.compare import hunks, is_binary, line_counts
-from .model import FileDiff, Hunk, Line
+from .hunks import Unreadable, counts, growing
+from .model import FileDiff, Hunk
 from .states import Node
 from .walk import outside
 from .walk.secrets import MARK, path_looks_secret
@@ -22,15 +19,55 @@ from .walk.secrets import MARK, path_looks_secret
 Read = Callable[[bytes, Node], bytes]
 """Gives the bytes of a node at a path: from the store, or from the disk. Raises TooLarge for too many."""
 Changes = Mapping[bytes, tuple[Node | None, Node | None]]
+Begin = Callable[[Sequence[FileDiff]], None]
+"""Takes the beginning of a comparison; the last file may have its first hunks only."""
 
 Status = Literal["added", "deleted", "modified", "renamed", "mode", "type"]
 
-HEADER = "--- a\n+++ b\n"
+BEGINNING = 400
+"""Lines that are enough to show something: more than stand on a screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What became of a path, and how its two sides are read."""
+
+    path: bytes
+    old_path: bytes | None
+    """The former name of a rename, else None."""
+    old: Node | None
+    new: Node | None
+    read_old: Read
+    read_new: Read
+
+    def before(self) -> bytes:
+        return self.read_old(self.old_path or self.path, self.old) if self.old is not None else b""
+
+    def after(self) -> bytes:
+        return self.read_new(self.path, self.new) if self.new is not None else b""
+
+    @property
+    def of_text(self) -> bool:
+        """Whether there are only files, with other bytes."""
+        kinds = {node.kind for node in (self.old, self.new) if node is not None}
+        return kinds == {"file"} and (self.old.oid if self.old else "") != (self.new.oid if self.new else "")
+
+    @property
+    def status(self) -> Status:
+        if self.old is None:
+            return "added"
+        if self.new is None:
+            return "deleted"
+        if self.old_path is not None:
+            return "renamed"
+        if self.old.kind != self.new.kind:
+            return "type"
+        return "mode" if self.old.oid == self.new.oid else "modified"
 
 
 def summarise(changes: Changes, read_old: Read, read_new: Read, renamed: Mapping[bytes, bytes]) -> list[FileDiff]:
     """One FileDiff a changed path, with counts but without hunks; sorted by path."""
-    return [_file(path, pair, read_old, read_new, renamed) for path, pair in _pairs(changes, renamed)]
+    return [_summary(change) for change in _changes(changes, read_old, read_new, renamed)]
 
 
 def in_full(
@@ -41,12 +78,27 @@ def in_full(
     *,
     context: int = 3,
     ignore_space: bool = False,
+    remarks: Callable[[bytes], Sequence[str]] = lambda path: (),
+    begin: Begin | None = None,
 ) -> list[FileDiff]:
-    """One FileDiff a changed path, with its hunks; sorted by path."""
+    """One FileDiff a changed path, with its hunks and what else is to be said of the path; sorted by path.
+
+    `begin` is told once of what is known so far, as soon as that fills a screen and the rest is still to be compared.
+    """
+    made = list(_changes(changes, read_old, read_new, renamed))
     found: list[FileDiff] = []
-    for path, pair in _pairs(changes, renamed):
-        summary = _file(path, pair, read_old, read_new, renamed)
-        found.append(_with_hunks(summary, pair, read_old, read_new, context, ignore_space))
+    lines = 0
+    for number, change in enumerate(made):
+        notes = tuple(remarks(change.path))
+        file: FileDiff | None = None
+        for file, whole in _growing(change, notes, context, ignore_space):
+            known = lines + sum(1 + len(hunk.lines) for hunk in file.hunks)
+            if begin is not None and known >= BEGINNING and not (whole and number + 1 == len(made)):
+                begin([*found, file])
+                begin = None
+        assert file is not None
+        found.append(file)
+        lines += 1 + sum(1 + len(hunk.lines) for hunk in file.hunks) if begin is not None else 0
     return found
 
 
@@ -65,189 +117,151 @@ def exact_renames(changes: Changes) -> dict[bytes, bytes]:
 
 def count(path: bytes, old: Node | None, new: Node | None, read_old: Read, read_new: Read) -> tuple[int, int] | None:
     """Lines that come and go at a path; None where lines mean nothing: binary, links, folders, too large."""
+    if any(node is not None and node.kind != "file" for node in (old, new)):
+        return None
+    change = _Change(path, None, old, new, read_old, read_new)
     try:
-        before, after = _text(path, old, read_old), _text(path, new, read_new)
+        before, after = change.before(), change.after()
     except (StoreDamaged, TooLarge, OSError):
         return None
-    if before is None or after is None or len(before) + len(after) > LARGEST:
-        return None
-    return line_counts(before, after)
+    return line_counts(before, after) if len(before) + len(after) <= LARGEST else None
 
 
-def _text(path: bytes, node: Node | None, read: Read) -> bytes | None:
-    if node is None:
-        return b""
-    return read(path, node) if node.kind == "file" else None
-
-
-def _pairs(changes: Changes, renamed: Mapping[bytes, bytes]) -> Iterable[tuple[bytes, tuple[Node | None, Node | None]]]:
+def _changes(changes: Changes, read_old: Read, read_new: Read, renamed: Mapping[bytes, bytes]) -> Iterable[_Change]:
     sources = set(renamed.values())
     for path in sorted(changes):
         if path in sources and changes[path][1] is None:
             continue
         old, new = changes[path]
-        yield path, ((changes[renamed[path]][0] if path in renamed else old), new)
+        former = renamed.get(path)
+        yield _Change(path, former, changes[former][0] if former is not None else old, new, read_old, read_new)
+
+
+def _texts(change: _Change) -> tuple[bytes, bytes] | None:
+    """The bytes of both sides where they have lines; None where there are none, or too many. Raises as reading does."""
+    if not change.of_text:
+        return None
+    try:
+        before, after = change.before(), change.after()
+    except TooLarge:
+        return None
+    if is_binary(before) or is_binary(after) or len(before) + len(after) > LARGEST:
+        return None
+    return before, after
+
+
+def _summary(change: _Change) -> FileDiff:
+    try:
+        texts = _texts(change)
+    except (StoreDamaged, OSError) as error:
+        return _file(change, problem=str(error))
+    return _file(change, None if texts is None else line_counts(*texts))
+
+
+def _growing(
+    change: _Change, notes: tuple[str, ...], context: int, ignore_space: bool
+) -> Iterator[tuple[FileDiff, bool]]:
+    """The file with more and more of its hunks, and whether that is all."""
+    try:
+        texts = _texts(change)
+        if texts is None:
+            yield _file(change, None, more=notes), True
+            return
+        data = hunks(*texts, context, ignore_space)
+        found: tuple[Hunk, ...] = ()
+        for found in growing(data):
+            yield _file(change, counts(data), found, notes), False
+        yield _file(change, counts(data), found, notes), True
+    except (StoreDamaged, OSError, Unreadable) as error:
+        yield _file(change, more=notes, problem=str(error) or type(error).__name__), True
 
 
 def _file(
-    path: bytes,
-    pair: tuple[Node | None, Node | None],
-    read_old: Read,
-    read_new: Read,
-    renamed: Mapping[bytes, bytes],
+    change: _Change,
+    lines: tuple[int, int] | None = None,
+    found: tuple[Hunk, ...] = (),
+    more: tuple[str, ...] = (),
+    *,
+    problem: str = "",
 ) -> FileDiff:
-    old, new = pair
-    old_path = renamed.get(path)
-    problem = ""
-    counts = None
-    try:
-        if _is_text_change(old, new):
-            before = _text(old_path or path, old, read_old) or b""
-            after = _text(path, new, read_new) or b""
-            counts = line_counts(before, after) if len(before) + len(after) <= LARGEST else None
-    except TooLarge:
-        counts = None
-    except (StoreDamaged, OSError) as error:
-        problem = str(error)
-    notes = _notes(path, old_path, old, new, counts, read_old, read_new)
-    added, removed = counts or (0, 0)
-    return FileDiff(path, old_path, _status(old, new, old_path), added, removed, (), notes, problem)
+    added, removed = lines or (0, 0)
+    notes = (*_notes(change, lines is not None or bool(problem)), *more)
+    return FileDiff(change.path, change.old_path, change.status, added, removed, found, notes, problem)
 
 
-def _is_text_change(old: Node | None, new: Node | None) -> bool:
-    kinds = {node.kind for node in (old, new) if node is not None}
-    return kinds == {"file"} and (old.oid if old else "") != (new.oid if new else "")
-
-
-def _status(old: Node | None, new: Node | None, old_path: bytes | None) -> Status:
-    if old is None:
-        return "added"
-    if new is None:
-        return "deleted"
-    if old_path is not None:
-        return "renamed"
-    if old.kind != new.kind:
-        return "type"
-    return "mode" if old.oid == new.oid else "modified"
-
-
-def _notes(
-    path: bytes,
-    old_path: bytes | None,
-    old: Node | None,
-    new: Node | None,
-    counts: tuple[int, int] | None,
-    read_old: Read,
-    read_new: Read,
-) -> tuple[str, ...]:
+def _notes(change: _Change, has_lines: bool) -> tuple[str, ...]:
+    """In words what is no line: kinds, links, sizes, modes."""
+    old, new = change.old, change.new
+    there = [node for node in (old, new) if node is not None]
     notes: list[str] = []
     if old is not None and new is not None and old.kind != new.kind:
-        notes.append(f"was {_named(old_path or path, old, read_old)}, is {_named(path, new, read_new)}")
-    elif any(node is not None and node.kind == "link" for node in (old, new)):
-        ends = [_named(at, node, read) for at, node, read in ((path, old, read_old), (path, new, read_new)) if node]
-        notes.append(" → ".join(ends))
-    elif any(node is not None and node.kind == "folder" for node in (old, new)):
+        before, after = _named(change, old, change.before), _named(change, new, change.after)
+        notes.append(f"was {before}, is {after}")
+    elif any(node.kind == "link" for node in there):
+        notes.append(_link(change))
+    elif any(node.kind == "folder" for node in there):
         notes.append("folder")
-    elif counts is None and _is_text_change(old, new):
-        notes.append(_binary(path, old_path, old, new, read_old, read_new))
+    elif not has_lines and change.of_text:
+        notes.append(_binary(change))
     if old is not None and new is not None and old.kind == new.kind != "link" and old.mode != new.mode:
-        notes.append(f"mode {old.mode:o} → {new.mode:o}")
-    if outside.is_outside(path):
+        notes.append(_mode(old, new))
+    if outside.is_outside(change.path):
         notes.append(outside.WHY)
-    if any(node is not None and node.kind == "file" for node in (old, new)) and path_looks_secret(path):
+    if any(node.kind == "file" for node in there) and path_looks_secret(change.path):
         notes.append(MARK)
     return tuple(notes)
 
 
-def _named(path: bytes, node: Node, read: Read) -> str:
+def _named(change: _Change, node: Node, read: Callable[[], bytes]) -> str:
     if node.kind != "link":
         return f"a {node.kind}"
+    end = _end(read)
+    return f"a link to {end}" if end else "a link"
+
+
+def _link(change: _Change) -> str:
+    """Where a link goes, or went and goes."""
+    if change.old is None or change.new is None:
+        end = _end(change.after if change.old is None else change.before)
+        return f"a link to {end}" if end else "a link"
+    before, after = _end(change.before), _end(change.after)
+    return f"the link went to {before or 'what is not known'}, goes to {after or 'what is not known'}"
+
+
+def _end(read: Callable[[], bytes]) -> str:
     try:
-        return f"a link to {os.fsdecode(read(path, node))}"
+        return os.fsdecode(read())
     except (StoreDamaged, TooLarge, OSError):
-        return "a link"
+        return ""
 
 
-def _binary(
-    path: bytes, old_path: bytes | None, old: Node | None, new: Node | None, read_old: Read, read_new: Read
-) -> str:
-    sides = ((old_path or path, old, read_old), (path, new, read_new))
+def _mode(old: Node, new: Node) -> str:
+    modes = f"mode {old.mode:o} → {new.mode:o}"
+    if old.kind != "file" or bool(old.mode & 0o111) == bool(new.mode & 0o111):
+        return modes
+    return f"can be run now, {modes}" if new.mode & 0o111 else f"can be run no more, {modes}"
+
+
+def _binary(change: _Change) -> str:
+    sides = ((change.old, change.before), (change.new, change.after))
     try:
-        sizes = [_size(at, node, read) for at, node, read in sides if node is not None]
+        sizes = [_size(read) for node, read in sides if node is not None]
     except (StoreDamaged, OSError):
         return "binary"
-    large = sum(sizes) > LARGEST
-    return ("too large to compare, " if large else "binary, ") + " → ".join(f"{size} bytes" for size in sizes)
+    what = "too large to compare" if sum(sizes) > LARGEST else "binary"
+    return f"{what}, {' → '.join(map(_told, sizes))}"
 
 
-def _size(path: bytes, node: Node, read: Read) -> int:
+def _size(read: Callable[[], bytes]) -> int:
     try:
-        return len(read(path, node))
+        return len(read())
     except TooLarge as large:
         return large.size
 
 
-def _with_hunks(
-    summary: FileDiff,
-    pair: tuple[Node | None, Node | None],
-    read_old: Read,
-    read_new: Read,
-    context: int,
-    ignore_space: bool,
-) -> FileDiff:
-    from unidiff.errors import UnidiffParseError  # a restore counts lines, and needs none of this
-
-    old, new = pair
-    if summary.problem or not _is_text_change(old, new):
-        return summary
-    try:
-        before = _text(summary.old_path or summary.path, old, read_old) or b""
-        after = _text(summary.path, new, read_new) or b""
-        if is_binary(before) or is_binary(after) or len(before) + len(after) > LARGEST:
-            return summary
-        parsed = parse(hunks(before, after, context, ignore_space))
-    except TooLarge:
-        return summary
-    except (StoreDamaged, OSError, UnidiffParseError) as error:
-        return _replace(summary, problem=str(error) or type(error).__name__)
-    return _replace(summary, hunks=parsed)
-
-
-def _replace(summary: FileDiff, *, hunks: tuple[Hunk, ...] = (), problem: str = "") -> FileDiff:
-    return FileDiff(
-        summary.path,
-        summary.old_path,
-        summary.status,
-        summary.added,
-        summary.removed,
-        hunks,
-        summary.notes,
-        problem,
-    )
-
-
-def parse(data: bytes) -> tuple[Hunk, ...]:
-    """Hunks of one file, from git's text of them; raises UnidiffParseError."""
-    if not data:
-        return ()
-    text = HEADER + data.decode("utf-8", "surrogateescape")
-    from unidiff.patch import PatchSet
-
-    patch = PatchSet(io.StringIO(text, newline="\n"))
-    return tuple(
-        Hunk(
-            f"@@ -{hunk.source_start},{hunk.source_length} +{hunk.target_start},{hunk.target_length} @@"
-            + (f" {hunk.section_header}" if hunk.section_header else ""),
-            tuple(
-                Line(
-                    line.line_type,  # type: ignore[arg-type]
-                    line.value.removesuffix("\n"),
-                    line.source_line_no,
-                    line.target_line_no,
-                )
-                for line in hunk
-            ),
-        )
-        for file in patch
-        for hunk in file
-    )
+def _told(size: int) -> str:
+    """Bytes in words: "412 bytes", "12.3 kB", "1.2 GB"."""
+    if size < 1_000:
+        return f"{size} byte{'' if size == 1 else 's'}"
+    unit = next(unit for unit in (9, 6, 3) if size >= 10**unit)
+    return f"{size / 10**unit:.1f} {({9: 'GB', 6: 'MB', 3: 'kB'})[unit]}"

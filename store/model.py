@@ -437,3 +437,5 @@ class Diff:
     files: tuple[FileDiff, ...]
     unknown: int = 0
     """Paths outside of the intersection of the two coverages (rule 16)."""
+    whole: bool = True
+    """False: the beginning of a comparison, told while the rest is being compared."""

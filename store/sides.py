@@ -199,6 +199,17 @@ def _speaks(side: Side, other: Side, path: bytes, node: Node | None, others: Nod
     return not side.ignores(path, is_folder) or other.ignores(path, is_folder)
 
 
+def remarks(left: Side, right: Side, path: bytes) -> tuple[str, ...]:
+    """What makes a path's state on a side less than sure, in words."""
+    told: list[str] = []
+    for side, what in ((left, "what was there"), (right, "what is there then")):
+        if path in side.inferred:
+            told.append(f"inferred: {what} is concluded from later evidence")
+        if path in side.moving:
+            told.append(f"{what} was being written when it was read")
+    return tuple(told)
+
+
 def outside_pairs(left: Side, right: Side) -> Nodes:
     """What differs of the files outside of the root of which both sides know."""
     pairs = {path: (left.outside.get(path), right.outside.get(path)) for path in left.followed & right.followed}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from forkpoint.store import diff
 from forkpoint.store.git.compare import is_binary, line_counts, merge
 from forkpoint.store.git.stream import blob_id
+from forkpoint.store.hunks import PIECE
 from forkpoint.store.model import FileDiff
 from forkpoint.store.states import Node
 from hypothesis import given
@@ -69,6 +70,8 @@ def test_names_that_a_patch_could_not_carry_are_kept() -> None:
 def test_a_missing_final_line_feed_is_told() -> None:
     kinds = [line.kind for line in differing({b"f": (b"a", b"a\n")})[0].hunks[0].lines]
     assert kinds.count("\\") == 1
+    long = b"x\n" * (PIECE - 1) + b"x"
+    assert [line.kind for line in differing({b"f": (b"", long)})[0].hunks[0].lines[-2:]] == ["+", "\\"]
 
 
 def test_a_moved_file_is_one_rename() -> None:
@@ -80,20 +83,26 @@ def test_binary_changes_are_told_in_words() -> None:
     found = differing({b"f": (b"\0a", b"\0bc")})[0]
     assert found.notes == ("binary, 2 bytes → 3 bytes",)
     assert found.hunks == ()
+    large = differing({b"f": (b"\0" * 12_300, b"\0" * 1_250_000)})[0]
+    assert large.notes == ("binary, 12.3 kB → 1.2 MB",)
 
 
 def test_modes_links_and_kinds_are_told_in_words() -> None:
     held = {blob_id(data): data for data in (b"x", b"there", b"here")}
     changes: dict[bytes, tuple[Node | None, Node | None]] = {
         b"mode": (Node("file", 0o644, blob_id(b"x")), Node("file", 0o755, blob_id(b"x"))),
+        b"shut": (Node("file", 0o644, blob_id(b"x")), Node("file", 0o600, blob_id(b"x"))),
         b"link": (Node("link", 0, blob_id(b"there")), Node("link", 0, blob_id(b"here"))),
+        b"new": (None, Node("link", 0, blob_id(b"here"))),
         b"kind": (Node("file", 0o644, blob_id(b"x")), Node("link", 0, blob_id(b"here"))),
         b"folder": (None, Node("folder", 0o755, "")),
     }
     found = diff.in_full(changes, lambda _, n: held[n.oid], lambda _, n: held[n.oid], {})
     assert {file.path: (file.status, file.notes) for file in found} == {
-        b"mode": ("mode", ("mode 644 → 755",)),
-        b"link": ("modified", ("a link to there → a link to here",)),
+        b"mode": ("mode", ("can be run now, mode 644 → 755",)),
+        b"shut": ("mode", ("mode 644 → 600",)),
+        b"link": ("modified", ("the link went to there, goes to here",)),
+        b"new": ("added", ("a link to here",)),
         b"kind": ("type", ("was a file, is a link to here",)),
         b"folder": ("added", ("folder",)),
     }
@@ -111,8 +120,46 @@ def test_a_file_whose_bytes_are_gone_is_named_and_the_others_are_shown() -> None
     assert [bool(file.problem) for file in found] == [True, False]
 
 
-def test_white_space_can_be_passed_over() -> None:
-    assert differing({b"f": (b"a b\n", b"a   b\n")}, ignore_space=True)[0].hunks == ()
+def test_white_space_can_be_passed_over_and_is_not_counted_then() -> None:
+    found = differing({b"f": (b"a b\n", b"a   b\n")}, ignore_space=True)[0]
+    assert (found.hunks, found.added, found.removed) == ((), 0, 0)
+
+
+def test_a_long_hunk_is_parsed_in_pieces_to_the_same_lines() -> None:
+    old = b"".join(b"line %d\n" % number for number in range(3 * PIECE))
+    new = old.replace(b"7\n", b"seven\n")
+    found = differing({b"f": (old, new), b"g": (b"", old)}, context=10_000)
+    assert [len(file.hunks) for file in found] == [1, 1]
+    assert applied(old, found[0]) == new
+    assert found[0].hunks[0].header == f"@@ -1,{3 * PIECE} +1,{3 * PIECE} @@"
+    assert [line.new for line in found[1].hunks[0].lines] == list(range(1, 3 * PIECE + 1))
+    assert (found[1].added, found[1].removed) == (3 * PIECE, 0)
+
+
+def test_many_hunks_are_parsed_in_pieces_to_the_same_hunks() -> None:
+    old = b"".join(b"line %d\n" % number for number in range(9_000))
+    new = old.replace(b"0\n", b"zero\n")
+    (found,) = differing({b"f": (old, new)}, context=1)
+    assert len(found.hunks) == 900
+    assert applied(old, found) == new
+
+
+def test_the_beginning_of_a_long_comparison_is_told_before_the_rest() -> None:
+    told: list[list[FileDiff]] = []
+    long = b"".join(b"line %d\n" % number for number in range(2 * PIECE))
+    whole = differing({b"a": (b"", b"1\n"), b"b": (b"", long), b"c": (b"", b"2\n")}, begin=told.append)
+    ((first, cut),) = told
+    assert first == whole[0]
+    assert cut.added == 2 * PIECE
+    assert cut.hunks[0].lines == whole[1].hunks[0].lines[:PIECE]
+    told.clear()
+    differing({b"a": (b"", b"1\n"), b"b": (b"", b"2\n")}, begin=told.append)
+    assert not told
+
+
+def test_what_is_to_be_said_of_a_path_is_said_with_it() -> None:
+    found = differing({b"f": (b"1\n", b"2\n")}, remarks=lambda path: (f"of {path.decode()}",))
+    assert found[0].notes == ("of f",)
 
 
 @given(old=st.binary(max_size=60), new=st.binary(max_size=60))

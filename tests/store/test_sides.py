@@ -44,3 +44,15 @@ def test_a_link_that_was_put_in_place_of_a_folder_is_not_read_through(tmp_path: 
     for path, kind in ((b"folder/file", "file"), (b"folder/link", "link")):
         with pytest.raises(OSError, match=r"Not a directory|Too many levels"):
             sides.on_disk(os.fspath(root), path, Node(kind, 0o644, ""))
+
+
+def test_what_makes_a_state_less_than_sure_is_told_of_its_path() -> None:
+    def side(**more: frozenset[bytes]) -> sides.Side:
+        return sides.Side("", 0, {}, lambda path, node: b"", **more)
+
+    told = sides.remarks(side(inferred=frozenset({b"f"})), side(moving=frozenset({b"f", b"g"})), b"f")
+    assert told == (
+        "inferred: what was there is concluded from later evidence",
+        "what is there then was being written when it was read",
+    )
+    assert not sides.remarks(side(), side(moving=frozenset({b"g"})), b"f")
