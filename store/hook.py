@@ -5,8 +5,7 @@ from __future__ import annotations
 from .light import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Literal, Protocol
+    from typing import Literal
 
     Save = Literal["nothing", "drift", "always"]
     """drift: only when the files are not those of the root's newest checkpoint."""
@@ -72,23 +71,3 @@ class Step(NamedTuple):
     """Whose open calls are over without having ended: the main conversation's, the sub-agent's, or the session's."""
     tells: bool = False
     """The agent shows the person what the hook answers here."""
-
-
-if TYPE_CHECKING:
-
-    class Hooks(Protocol):
-        """The module `events` of an agent's package; it imports nothing heavy."""
-
-        def parse(self, payload: bytes, env: Mapping[str, str]) -> HookEvent:
-            """Reads what the agent gave to its hook; what is no payload is an event without a name."""
-            ...
-
-        def step(self, event: HookEvent) -> Step:
-            """What is to be recorded at this event."""
-            ...
-
-        def has_ended(self, transcript: str, call: str) -> bool:
-            """Whether the transcript tells how a tool call ended, for one whose hook never fired."""
-            ...
-else:
-    Hooks = object

@@ -21,8 +21,8 @@ from .checkpoints.points import Checkpoint
 from .durable import write_atomic
 from .errors import UnsafePlace
 from .home import data_folder, make_folder
-from .hook import HookEvent, Hooks, Step, session_key
-from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, cast, suppress
+from .hook import HookEvent, Step, session_key
+from .light import TYPE_CHECKING, Callable, Mapping, Path, Sequence, blake2b, suppress
 from .processes import born, is_there, let_go
 from .roots import Place
 from .walk import named
@@ -67,7 +67,7 @@ def record(agent: str, payload: bytes, env: Mapping[str, str], *, budget: float 
 
 def _record(agent: str, payload: bytes, env: Mapping[str, str], deadline: float) -> str:
     asked = time.monotonic_ns()
-    hooks = _hooks_of(agent)
+    hooks = agents.get(agent)
     event = hooks.parse(payload, env)
     step = hooks.step(event)
     if step == Step():
@@ -89,7 +89,7 @@ def _record(agent: str, payload: bytes, env: Mapping[str, str], deadline: float)
 
 def replay(agent: str, payload: bytes, env: Mapping[str, str], moment: int) -> None:
     """Records in this process what a hook told at a moment of the past (nanoseconds). Raises ForkpointError."""
-    hooks = _hooks_of(agent)
+    hooks = agents.get(agent)
     event = hooks.parse(payload, env)
     step = hooks.step(event)
     if step != Step():
@@ -100,12 +100,7 @@ def replay(agent: str, payload: bytes, env: Mapping[str, str], moment: int) -> N
 def open_calls(place: Place) -> tuple[calls.Call, ...]:
     """Tool calls that are open in a root now, for whoever is about to change its files (rule 3)."""
     known = calls.load(place.open_calls_file)
-    return tuple(c for c in known.open() if c.subagent or not _hooks_of(c.agent).has_ended(c.transcript, c.call))
-
-
-def _hooks_of(agent: str) -> Hooks:
-    """What knows the payloads of an agent's hooks: the module `events` of its package. Raises UsageError."""
-    return cast("Hooks", agents.part(agent, "events"))
+    return tuple(c for c in known.open() if c.subagent or not agents.get(c.agent).has_ended(c.transcript, c.call))
 
 
 def _root_of(event: HookEvent, home: Path) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..store import agents
 from ..store.errors import ForkpointError, UsageError
@@ -73,12 +73,10 @@ def _planned(agent: str, kind: Literal["install", "uninstall"], everywhere: bool
 
 
 def _tried(step: Step, *, dry_run: bool) -> Step:
-    settings: Any = import_module(f"..store.agents.{step.agent}.settings", __package__)
-    options: dict[str, Any] = {"everywhere": step.everywhere, "root": step.root, "dry_run": dry_run}
-    options["backups"] = Path(data_folder()) / "settings-backups"
+    agent, backups = agents.get(step.agent), Path(data_folder()) / "settings-backups"
     try:
-        if step.kind == "install":
-            return replace(step, change=settings.install(**options, executable=this_executable()), error=None)
-        return replace(step, change=settings.uninstall(**options), error=None)
+        ask = partial(agent.install, executable=this_executable()) if step.kind == "install" else agent.uninstall
+        change = ask(everywhere=step.everywhere, root=step.root, backups=backups, dry_run=dry_run)
+        return replace(step, change=change, error=None)
     except ForkpointError as error:
         return replace(step, error=error)

@@ -1,16 +1,37 @@
-"""The registry of agents: a module or package in this folder is an agent, its name is the agent's name."""
+"""The registry of agents: a module or package in this folder is an agent, its name is the agent's name.
+
+A package holds at its top what every hook asks for, and each other function in the module that `_PLACES` names, which
+is imported when the function is asked for. What an agent does not have is taken from `forms/usual.py`.
+"""
 
 from __future__ import annotations
 
 import os
 
 from ..errors import UsageError
-from ..light import TYPE_CHECKING, cast
+from ..light import TYPE_CHECKING, Sequence, cast
 
 if TYPE_CHECKING:
-    from .base import Agent
+    from types import ModuleType
+    from typing import Any
+
+    from ..model import Conversation, SessionInfo
+    from .base import Agent, Fork, Source
 
 _OTHERS = ("__init__", "base", "forms")
+_PLACES = {
+    "listing": ("sessions", "has", "sources"),
+    "places": ("watched", "written", "keeps_days"),
+    "reader": ("read", "follow"),
+    "detail": ("blocks", "facts"),
+    "history": ("file_states", "evidence"),
+    "running": ("live",),
+    "forks": ("plan_fork", "write_fork", "untouched", "resume_command"),
+    "settings": ("install", "uninstall", "hooks_problem"),
+    "events": ("parse", "step", "has_ended"),
+}
+"""The modules of an agent's package, and the functions that stand in each."""
+_MODULES = {function: module for module, functions in _PLACES.items() for function in functions}
 
 
 def names() -> tuple[str, ...]:
@@ -21,31 +42,73 @@ def names() -> tuple[str, ...]:
 
 def in_use() -> tuple[str, ...]:
     """Those that have ever been used on this machine: of no other is there a session, or a process at work."""
-    return tuple(name for name in names() if _imported(name).detect())
+    return tuple(name for name in names() if _agent(name).detect())
 
 
 def own_data() -> frozenset[str]:
     """Real paths of what the agents keep for themselves: sessions, backups, state. It need not exist."""
-    return frozenset(path for name in names() for path in _imported(name).own_data())
+    return frozenset(path for name in names() for path in _agent(name).own_data())
 
 
 def get(name: str) -> Agent:
-    """The agent's module, imported on first use. Raises UsageError for an unknown name."""
+    """An agent, its functions imported when they are asked for. Raises UsageError for an unknown name."""
     known = names()
     if name not in known:
         raise UsageError(f'there is no agent "{name}"', todo=f"one of: {', '.join(known)}")
-    return _imported(name)
+    return _agent(name)
 
 
-def _imported(name: str) -> Agent:
-    return cast("Agent", __import__(f"{__name__}.{name}", fromlist=["*"]))
+def _agent(name: str) -> Agent:
+    return cast("Agent", _Found(name))
 
 
-def part(name: str, module: str) -> object:
-    """One module of an agent's package: "events", "settings". Raises UsageError for an unknown agent."""
-    if name not in names():
-        get(name)
-    return __import__(f"{__name__}.{name}.{module}", fromlist=["*"])
+class _Found:
+    """An agent, put together from its modules."""
+
+    def __init__(self, name: str) -> None:
+        self.NAME = name
+        self._top = _imported(f"{__name__}.{name}")
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._top, name, None)
+        module = _MODULES.get(name, "")
+        if found is None and module and self._has(module):
+            found = getattr(_imported(f"{self._top.__name__}.{module}"), name, None)
+        if found is None:
+            from .forms.usual import Usual
+
+            found = getattr(Usual(self.NAME, getattr(self._top, "TITLE", self.NAME)), name)
+        return found
+
+    def read(self, info: SessionInfo, sources: Sequence[Source] | None = None) -> Conversation:
+        """All of a session that can be read."""
+        return self.__getattr__("read")(info, self.sources(info) if sources is None else sources)
+
+    def plan_fork(
+        self,
+        conversation: Conversation,
+        entry: str,
+        *,
+        title: str,
+        before: bool | None = None,
+        session: str | None = None,
+        cwd: str | None = None,
+        sources: Sequence[Source] | None = None,
+    ) -> Fork:
+        """A fork that ends with an entry, or just before it."""
+        from .base import Wanted
+
+        given = self.sources(conversation.info) if sources is None else sources
+        return self.__getattr__("plan_fork")(conversation, entry, Wanted(title, given, before, session, cwd))
+
+    def _has(self, module: str) -> bool:
+        """Whether it is a package that has a module."""
+        folders: list[str] = getattr(self._top, "__path__", [])
+        return any(os.path.exists(os.path.join(folder, f"{module}.py")) for folder in folders)
+
+
+def _imported(name: str) -> ModuleType:
+    return __import__(name, fromlist=["*"])
 
 
 def _module(folder: str, item: str) -> str:

@@ -1,8 +1,10 @@
 """What the engine asks of an agent: one module each, which alone knows that agent's files.
 
-A module under `store/agents/` is an Agent: it has the functions below at its top level. It knows nothing of git or of
-our store; it turns the agent's files into the words of the model, and writes nothing but new files of forks.
-Light: the hook path may import this.
+A module under `store/agents/` has the functions of Agent at its top level, a package has them in its modules, and what
+it does not have `forms/usual.py` has; the registry puts them together. It gives to an agent's own `read` the sources
+in any case, and to its `plan_fork` all options as one `Wanted`. An agent knows nothing of git or of our store; it turns
+the agent's files into the words of the model, and writes nothing but new files of forks, and hooks where a person
+wants them. Light: the hook path may import this.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..hook import HookEvent, Step
     from ..model import Block, Conversation, Entry, Live, SessionInfo
+    from ..rewrite import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +179,6 @@ class Fork:
     file: str
     """Where it goes; "" when it would be empty: nothing is written, and going on starts a fresh session."""
     data: bytes
-    digest: str
-    """SHA-256 of the data, in hexadecimal: undo removes the file only while it still has it."""
     source: str
     """The agent's file that it was cut from."""
     last: str
@@ -190,9 +194,35 @@ class Fork:
     mtime: int = 0
     """Nanoseconds; just before the source's, so that "continue the newest" does not pick the fork."""
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data, in hexadecimal: undo removes the file only while it still has it."""
+        import hashlib
+
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a fork is to be, for the agent's own `plan_fork`."""
+
+    title: str
+    sources: Sequence[Source]
+    before: bool | None = None
+    session: str | None = None
+    cwd: str | None = None
+
+    def leaves_out(self, point: Entry) -> bool:
+        """Whether the fork ends before the entry that it is cut at."""
+        return self.before if self.before is not None else point.kind == "prompt"
+
+    def hands_back(self, point: Entry) -> bool:
+        """Whether that is a prompt, whose text the person gets back."""
+        return point.kind == "prompt" and self.leaves_out(point)
+
 
 class Agent(Protocol):
-    """The functions of an agent's module."""
+    """The functions of an agent; `follow`, which a package may have besides, stands in `forms/following.py`."""
 
     @property
     def NAME(self) -> str:
@@ -306,4 +336,27 @@ class Agent(Protocol):
 
         What `install` does not cure has behind ": " what a person is to do.
         """
+        ...
+
+    def install(self, *, everywhere: bool, root: str, executable: str, backups: Path, dry_run: bool = False) -> Change:
+        """Writes hooks that call an executable, into the person's settings or into those of a root.
+
+        backups: a folder for what stood there before. Raises ForkpointError; then nothing was changed.
+        """
+        ...
+
+    def uninstall(self, *, everywhere: bool, root: str, backups: Path, dry_run: bool = False) -> Change:
+        """Takes away what `install` wrote, and nothing else. Raises ForkpointError; then nothing was changed."""
+        ...
+
+    def parse(self, payload: bytes, env: Mapping[str, str]) -> HookEvent:
+        """Reads what the agent gave to its hook; what is none is an event without a name. Light."""
+        ...
+
+    def step(self, event: HookEvent) -> Step:
+        """What is to be recorded at this event."""
+        ...
+
+    def has_ended(self, transcript: str, call: str) -> bool:
+        """Whether the transcript tells how a tool call ended, for one whose hook never fired."""
         ...

@@ -62,6 +62,7 @@ def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
         "version": record.get("version"),
         "started from": record.get("entrypoint"),
         "session": record.get("sessionId"),
+        "message": message.get("id"),
         "record": record.get("uuid"),
     }
     shown = {name: clean(str(value)) for name, value in found.items() if isinstance(value, str | int) and value != ""}

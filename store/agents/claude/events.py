@@ -13,8 +13,7 @@ from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
 from ..forms.background import detaches
-
-NAME = "claude"
+from . import NAME
 
 READ_ONLY = frozenset(
     {

@@ -13,27 +13,22 @@ older than its backup for unchanged.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import stat
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
-
-import msgspec
-from msgspec import Raw
+from typing import Any, cast
 
 from ...durable import beside, sync_folder, write_all
-from ...errors import ForkpointError, Refused, UnknownId
 from ...model import Conversation, Entry
 from ...text import first_line
-from ..base import Fork, Source
+from ..base import Fork, Wanted
 from ..forms import newfile
 from ..forms.belonging import is_under
 from ..forms.regular import on_disk
+from ..forms.rewriting import encoded, rewritten
 from .detail import whole_text
 from .filenames import session_of
 from .history import find_backup
@@ -65,35 +60,25 @@ _SNAPSHOT, _DELTA = "file-history-snapshot", "file-history-delta"
 Json = dict[str, Any]
 
 
-def plan_fork(
-    conversation: Conversation,
-    entry: str,
-    *,
-    title: str,
-    before: bool | None = None,
-    session: str | None = None,
-    cwd: str | None = None,
-    sources: Sequence[Source] | None = None,
-) -> Fork:
-    """A fork that ends with an entry, or just before it (`before`, by default for prompts).
+def plan_fork(conversation: Conversation, entry: str, wanted: Wanted) -> Fork:
+    """A fork that ends with an entry, or just before it.
 
-    cwd: the folder in which it will be resumed, when that is not the one the session was started in; paths of records
-    and of the file history move along. Raises UnknownId, Refused (inside of a sub-agent), ForkpointError (no record).
+    Raises UnknownId, Refused (inside of a sub-agent), ForkpointError (no record).
     """
-    point = _point(conversation, entry)
-    leave_out = before if before is not None else point.kind == "prompt"
+    point = newfile.point_of(conversation, entry, _is_recorded)
+    leave_out = wanted.leaves_out(point)
     assert point.span is not None
-    source = next((item for item in sources or () if item.name == point.span.file), on_disk(point.span.file))
-    new = session or str(uuid.uuid4())
-    with _opened(source) as file:
+    source = next((item for item in wanted.sources if item.name == point.span.file), on_disk(point.span.file))
+    new = wanted.session or str(uuid.uuid4())
+    with newfile.opened(source) as file:
         log = Log(file)
         record = point.id.partition("#")[0]
         end = log.ending(record, leave_out=leave_out)
-        text = whole_text(parse(log.read(record))) if leave_out and point.kind == "prompt" else ""
+        text = whole_text(parse(log.read(record))) if wanted.hands_back(point) else ""
         kept = log.path(end) if end else []
-        move = _Move(session_of(source.file), new, conversation.info.cwd, cwd or conversation.info.cwd)
-        data, names = _written(log, kept, move, title) if kept else (b"", [])
-    folder = project_folder(cwd) if cwd else os.path.dirname(source.file)
+        move = _Move(session_of(source.file), new, conversation.info.cwd, wanted.cwd or conversation.info.cwd)
+        data, names = _written(log, kept, move, wanted.title) if kept else (b"", [])
+    folder = project_folder(wanted.cwd) if wanted.cwd else os.path.dirname(source.file)
     shown = {item.id.partition("#")[0]: item.id for item in conversation.entries}
     last = next((shown[uid] for uid in reversed(kept) if uid in shown), "")
     inside = set(kept)
@@ -101,15 +86,14 @@ def plan_fork(
         session=new,
         file=os.path.join(folder, f"{new}.jsonl") if kept else "",
         data=data,
-        digest=hashlib.sha256(data).hexdigest(),
         source=source.file,
         last=last,
         entries=sum(1 for item in conversation.entries if item.id.partition("#")[0] in inside),
         prompt_text=text,
-        note=log.note if kept else "nothing was said before this prompt: going on starts a new session",
-        title=title,
+        note=log.note if kept else newfile.EMPTY,
+        title=wanted.title,
         backups=_backups(names, move, conversation.info.ids),
-        mtime=_before(source.file, point.time),
+        mtime=newfile.just_before(source.file, point.time),
     )
 
 
@@ -128,22 +112,9 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     return ("claude", "--session-id" if fresh else "--resume", session), cwd
 
 
-def _point(conversation: Conversation, entry: str) -> Entry:
-    """The entry to cut at: for one without a record of its own the one before it."""
-    by_id = {item.id: item for item in conversation.entries}
-    if entry not in by_id:
-        raise UnknownId("there is no such row in this session", todo="forkpoint log")
-    found = by_id[entry]
-    if found.under:
-        raise Refused(
-            "this row is a sub-agent's: its work is a part of one tool call",
-            todo="fork at the call that started it",
-        )
-    while "@" in found.id or found.span is None:
-        if found.parent is None:
-            raise Refused("there is nothing before this row", todo="choose a later one")
-        found = by_id[found.parent]
-    return found
+def _is_recorded(entry: Entry) -> bool:
+    """What follows "@" in an id tells of a place, where no record is."""
+    return entry.span is not None and "@" not in entry.id
 
 
 # ---- lines of the new file
@@ -162,7 +133,7 @@ class _Move:
         """Where a path of the old folder is in the new one; None when it stays."""
         if self.old_cwd == self.new_cwd or not isinstance(path, str) or not is_under(path, self.old_cwd):
             return None
-        return self.new_cwd + path[len(self.old_cwd) :]
+        return newfile.moved(path, self.old_cwd, self.new_cwd)
 
 
 def _written(log: Log, kept: list[str], move: _Move, title: str) -> tuple[bytes, list[str]]:
@@ -184,17 +155,17 @@ def _written(log: Log, kept: list[str], move: _Move, title: str) -> tuple[bytes,
             if line:
                 lines.append((item.offset, line))
         elif item.type in _EVERY:
-            lines.append((item.offset, _rewritten(log.read_at(item.offset, item.length), {"sessionId": move.new})))
+            lines.append((item.offset, rewritten(log.read_at(item.offset, item.length), {"sessionId": move.new})))
         elif item.type in _NEWEST and (item.offset < cut or item.type == "relocated"):
             # Where the session was moved to stands for all of it: its file was moved along.
             newest[item.type] = item
     for item in newest.values():
         if item.type != "relocated" or move.old_cwd == move.new_cwd:
-            lines.append((item.offset, _rewritten(log.read_at(item.offset, item.length), {"sessionId": move.new})))
+            lines.append((item.offset, rewritten(log.read_at(item.offset, item.length), {"sessionId": move.new})))
     lines.sort(key=lambda line: line[0])
     name = first_line(title) or "fork"
     tail = [{"type": "custom-title", "customTitle": name}, {"type": "agent-name", "agentName": name}]
-    ends = [json.dumps({**item, "sessionId": move.new}, separators=(",", ":")).encode() for item in tail]
+    ends = [encoded({**item, "sessionId": move.new}) for item in tail]
     return b"".join(line + b"\n" for line in [*(data for _, data in lines), *ends]), names
 
 
@@ -215,7 +186,7 @@ def _chain_line(data: bytes, found: Record, uid: str, before: str | None, move: 
     if found.type == "assistant":
         # Where the wire log of this answer is; the fork does not carry it.
         changes["requestSessionId"] = parse(data).get("requestSessionId") or move.old
-    return _rewritten(data, changes, optional, drop=("sessionKind",))
+    return rewritten(data, changes, optional, drop=("sessionKind",))
 
 
 def _history_line(data: bytes, inside: set[str], move: _Move, names: list[str]) -> bytes:
@@ -242,34 +213,7 @@ def _history_line(data: bytes, inside: set[str], move: _Move, names: list[str]) 
                 moved = True
     if not moved:
         return data
-    return _rewritten(data, {"snapshot": snapshot} if isinstance(snapshot, dict) else {"backup": record["backup"]})
-
-
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
-
-
-def _rewritten(data: bytes, changes: Json, optional: Json | None = None, drop: tuple[str, ...] = ()) -> bytes:
-    """A line with some members set, every other byte for byte as it was; optional ones only where they are."""
-    try:
-        members = _members(data)
-    except (msgspec.DecodeError, RecursionError):
-        plain = parse(data)
-        plain.update(changes)
-        plain.update({name: value for name, value in (optional or {}).items() if name in plain})
-        # Half a surrogate pair can only be written as an escape.
-        return json.dumps({name: value for name, value in plain.items() if name not in drop}).encode()
-    wanted = {**{name: value for name, value in (optional or {}).items() if name in members}, **changes}
-    parts = [
-        _member(name, wanted.pop(name)) if name in wanted else json.dumps(name).encode() + b":" + bytes(raw)
-        for name, raw in members.items()
-        if name not in drop
-    ]
-    parts += [_member(name, value) for name, value in wanted.items()]
-    return b"{" + b",".join(parts) + b"}"
-
-
-def _member(name: str, value: object) -> bytes:
-    return json.dumps(name).encode() + b":" + json.dumps(value, separators=(",", ":")).encode()
+    return rewritten(data, {"snapshot": snapshot} if isinstance(snapshot, dict) else {"backup": record["backup"]})
 
 
 # ---- files
@@ -279,23 +223,6 @@ def _backups(names: Sequence[str], move: _Move, family: Sequence[str]) -> tuple[
     folders = [backups(session) for session in dict.fromkeys((move.old, *family))]
     found = ((find_backup(name, folders), name) for name in names)
     return tuple((path, os.path.join(backups(move.new), name)) for path, name in found if path)
-
-
-def _before(source: str, otherwise: int) -> int:
-    """A moment just before the source's time: `claude --continue` takes the newest file."""
-    try:
-        return os.stat(source).st_mtime_ns - 1_000_000_000
-    except OSError:
-        return otherwise
-
-
-def _opened(source: Source) -> BinaryIO:
-    try:
-        return source.open()
-    except OSError as error:
-        raise ForkpointError(
-            f"the session's file cannot be read ({error.strerror})", path=source.name, todo="choose another row"
-        ) from None
 
 
 def _copy(old: str, new: str) -> None:

@@ -7,7 +7,6 @@ them so, and what the shell did is in none of them.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -16,13 +15,14 @@ from typing import Any, BinaryIO, cast
 
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
-from ..forms.contents import blob, inside, patched
+from ..forms.contents import blob, inside, patched, state_id
 from ..forms.growing import Growing
 from ..forms.jsonl import Reached
 from ..forms.regular import on_disk
+from . import NAME
 from .faces import EDIT_TOOLS
 from .filenames import session_of, sub_agent_of
-from .places import AGENT, backups
+from .places import backups
 from .records import lines, nanoseconds, parse
 
 _HISTORY = b'{"type":"file-history-'
@@ -154,7 +154,7 @@ def _state(
         else:
             files[path] = state
     return PartialState(
-        id=hashlib.sha256(f"{AGENT}\0{entry.session}\0{prompt}".encode()).hexdigest()[:16],
+        id=state_id(NAME, entry.session, prompt),
         entry_id=entry.id,
         session=entry.session,
         prompt=entry.prompt,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from ...errors import ForkpointError
+from ..forms.newfile import BATCH
 from .records import Line, Unreadable, records
 
 
@@ -110,7 +111,7 @@ class Log:
         if self.records[end].calls or self.records[end].answers:
             more = sum(len(self.records[uid].calls) for uid in kept - inside)
             if more:
-                self.note = "the cut was moved to the end of the calls that ran in parallel"
+                self.note = BATCH
         kept = {uid for uid in kept if not self.records[uid].sidechain}
         return [uid for uid in self.records if uid in kept]
 

@@ -25,6 +25,11 @@ def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
     return Following().read(info, sources)
 
 
+def follow() -> Following:
+    """What reads a session again and again, of its files only what is new."""
+    return Following()
+
+
 class Following:
     """Reads a session again and again, of its files only what is new."""
 

@@ -9,8 +9,7 @@ from typing import Any, cast
 
 from ...model import Live
 from ..forms.belonging import is_under
-from . import config_home
-from .places import AGENT
+from . import NAME, config_home
 
 _MILLISECOND = 1_000_000
 
@@ -37,7 +36,7 @@ def live(root: str) -> list[Live]:
         if is_under(os.path.realpath(cwd), real) and _is_here(told) and is_alive(pid, told.get("procStart")):
             started = told.get("startedAt")
             since = started * _MILLISECOND if isinstance(started, int) else time.time_ns()
-            found.append(Live(AGENT, session, pid, since))
+            found.append(Live(NAME, session, pid, since))
     return sorted(found, key=lambda item: (item.since, item.pid))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..base import Source
 from ..forms.jsonl import Unreadable
-from ..forms.newfile import opened
+from ..forms.newfile import BATCH, opened
 from ..forms.regular import on_disk
 from .faces import face
 from .filenames import rollout
@@ -117,7 +117,7 @@ def cut_after(history: History, at: int) -> tuple[int, str]:
     if records[at].call or records[at].answer:
         first, last = _batch(history, at)
         if sum(1 for record in records[first : last + 1] if record.call) > 1 and last > at:
-            note = "the cut was moved to the end of the calls that ran in parallel"
+            note = BATCH
         at = last
     end = at + 1
     while end < len(records) and _follows(records[end]):

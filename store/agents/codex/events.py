@@ -13,9 +13,8 @@ from ...hook import HookEvent, Step
 from ...light import Mapping, Sequence, cast
 from ...text import first_line
 from ..forms.background import detaches
+from . import NAME
 from .patchtext import BEGIN, named
-
-NAME = "codex"
 
 READ_ONLY = frozenset(
     {

@@ -8,7 +8,6 @@ are counted anew, since a file that goes on from others is made one with them.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -17,63 +16,51 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO, cast
 
-from ...errors import ForkpointError, Refused, UnknownId
-from ...model import Conversation, Entry
+from ...errors import ForkpointError
+from ...model import Conversation
 from ...text import first_line
-from ..base import Fork, Source
+from ..base import Fork, Wanted
+from ..forms import newfile
 from ..forms.jsonl import parse
-from ..forms.newfile import just_before, opened
 from .cuts import History, Record, cut_after, cut_before, read_history
 from .detail import whole_text
 from .filenames import rollout
-from .places import day_of, sources_of
+from .places import day_of
 from .records import EVENT
 
 Json = dict[str, Any]
 
 
-def plan_fork(
-    conversation: Conversation,
-    entry: str,
-    *,
-    title: str,
-    before: bool | None = None,
-    session: str | None = None,
-    cwd: str | None = None,
-    sources: Sequence[Source] | None = None,
-) -> Fork:
-    """A fork that ends with an entry, or just before it (`before`, by default for prompts).
+def plan_fork(conversation: Conversation, entry: str, wanted: Wanted) -> Fork:
+    """A fork that ends with an entry, or just before it.
 
-    cwd: the folder in which it will be resumed, when that is not the one the session was started in. Raises UnknownId,
-    Refused (inside of a sub-agent), ForkpointError (no record).
+    Raises UnknownId, Refused (inside of a sub-agent), ForkpointError (no record).
     """
-    point = _point(conversation, entry)
-    leave_out = before if before is not None else point.kind == "prompt"
+    point = newfile.point_of(conversation, entry)
+    leave_out = wanted.leaves_out(point)
     assert point.span is not None
-    given = list(sources) if sources is not None else sources_of(conversation.info)
-    history = read_history(point.span.file, given)
+    history = read_history(point.span.file, wanted.sources)
     at = history.place(point.span.file, point.span.offset)
     if at < 0:
-        raise ForkpointError("the record of this row is not in its file any more", todo="choose another row")
-    text = whole_text(_parsed(history.records[at])) if leave_out and point.kind == "prompt" else ""
+        raise ForkpointError(newfile.NO_RECORD, todo="choose another row")
+    text = whole_text(_parsed(history.records[at])) if wanted.hands_back(point) else ""
     end, note = cut_before(history, at) if leave_out else cut_after(history, at)
     kept = history.records[:end]
-    new = session or new_id()
-    move = _Move(_thread(point.span.file), new, conversation.info.cwd, cwd or conversation.info.cwd)
-    data = _written(history, kept, move, title)
+    new = wanted.session or new_id()
+    move = _Move(_thread(point.span.file), new, conversation.info.cwd, wanted.cwd or conversation.info.cwd)
+    data = _written(history, kept, move, wanted.title)
     last = _last(conversation, kept)
     return Fork(
         session=new,
         file=_file(new),
         data=data,
-        digest=hashlib.sha256(data).hexdigest(),
         source=point.span.file,
         last=last,
         entries=sum(1 for record in kept if record.shows),
         prompt_text=text,
         note=note,
-        title=title,
-        mtime=just_before(point.span.file, point.time),
+        title=wanted.title,
+        mtime=newfile.just_before(point.span.file, point.time),
     )
 
 
@@ -90,21 +77,8 @@ def new_id() -> str:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
-def _point(conversation: Conversation, entry: str) -> Entry:
-    """The entry to cut at. Raises UnknownId, Refused."""
-    found = next((item for item in conversation.entries if item.id == entry), None)
-    if found is None or found.span is None:
-        raise UnknownId("there is no such row in this session", todo="forkpoint log")
-    if found.under:
-        raise Refused(
-            "this row is a sub-agent's: its work is a part of one tool call",
-            todo="fork at the call that started it",
-        )
-    return found
-
-
 def _parsed(record: Record) -> Json:
-    with opened(record.source) as file:
+    with newfile.opened(record.source) as file:
         file.seek(record.offset)
         return parse(file.read(record.length))
 
@@ -130,7 +104,7 @@ def _written(history: History, kept: Sequence[Record], move: _Move, title: str) 
     try:
         for number, record in enumerate(kept):
             if record.source.name not in files:
-                files[record.source.name] = opened(record.source)
+                files[record.source.name] = newfile.opened(record.source)
             file = files[record.source.name]
             file.seek(record.offset)
             data = file.read(record.length)
@@ -194,9 +168,7 @@ def _move_folders(plain: Json, move: _Move) -> None:
 
 
 def _elsewhere(path: str, move: _Move) -> str:
-    if path == move.old_cwd or path.startswith(move.old_cwd.rstrip(os.sep) + os.sep):
-        return move.new_cwd + path[len(move.old_cwd) :]
-    return path
+    return newfile.moved(path, move.old_cwd, move.new_cwd)
 
 
 def _numbered(data: bytes, number: int, history: History) -> bytes:

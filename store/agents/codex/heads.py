@@ -17,9 +17,9 @@ import msgspec
 from ...text import clean
 from ..forms.jsonl import LONGEST, Unreadable, from_raw
 from ..forms.regular import descriptor, open_regular, why
-from . import config_home
 from .faces import face
 from .filenames import ENDING, rollout
+from .places import folders, folders_in, scan
 from .records import META, Base, body_of, kind_of, records
 
 WINDOW = 64 << 10
@@ -28,11 +28,6 @@ COMPRESSED = ".zst"
 _CWD = re.compile(rb"(?:<cwd>|Current working directory: )([^<\n\\\"]+)")
 _BY_USER, _ABOUT = b'"role":"user"', 300
 """What a message in the person's role has near its beginning."""
-
-
-def folders() -> tuple[str, str]:
-    """The folder of sessions, with a folder for each day in it, and that of sessions that were put away."""
-    return os.path.join(config_home(), "sessions"), os.path.join(config_home(), "archived_sessions")
 
 
 @dataclass(slots=True)
@@ -112,7 +107,7 @@ def _files() -> Iterator[tuple[str, int]]:
     """Every session file with its inode."""
     days, away = folders()
     for folder in (*_days(days), away):
-        for item in _scan(folder):
+        for item in scan(folder):
             if item.name.endswith((ENDING, f"{ENDING}{COMPRESSED}")):
                 try:
                     yield item.path, item.inode()
@@ -125,18 +120,6 @@ def _days(top: str) -> Iterator[str]:
     for year in folders_in(top):
         for month in folders_in(year):
             yield from folders_in(month)
-
-
-def folders_in(folder: str) -> list[str]:
-    return sorted(item.path for item in _scan(folder) if item.name.isdigit() and item.is_dir())
-
-
-def _scan(folder: str) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as items:
-            yield from items
-    except OSError:
-        return
 
 
 def _look(file: str, inode: int) -> Head:

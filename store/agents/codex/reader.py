@@ -17,8 +17,8 @@ from ..base import PartialState, Source
 from ..forms.growing import Followed, Growing
 from ..forms.uncollected import uncollected
 from .faces import UNKNOWN, Face
+from .history import Changes
 from .notes import COMPACTION, ROLLBACK, Noted, Notes
-from .states import Changes
 
 ROOT = -1
 
@@ -26,6 +26,11 @@ ROOT = -1
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
     """All of a session that its sources hold."""
     return Following().read(info, sources)
+
+
+def follow() -> Following:
+    """What reads a session again and again, of its files only what is new."""
+    return Following()
 
 
 class Following:

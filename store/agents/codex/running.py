@@ -15,9 +15,8 @@ from collections.abc import Iterator
 
 from ...model import Live
 from ..forms.belonging import is_under
-from . import config_home
+from . import NAME, config_home
 from .heads import cwd_of, in_turn
-from .places import AGENT
 
 LOCKS = "/proc/locks"
 PROCESSES = "/proc"
@@ -38,7 +37,7 @@ def live(root: str) -> list[Live]:
             continue
         if not _is_server(pid) or _screens() or in_turn(thread):
             # The lock is made when the session is opened.
-            found.append(Live(AGENT, thread, pid, status.st_mtime_ns))
+            found.append(Live(NAME, thread, pid, status.st_mtime_ns))
     return sorted(found, key=lambda item: (item.since, item.session))
 
 

@@ -56,6 +56,12 @@ class SettingsFile(Protocol):
         ...
 
 
+def folders_of(file: SettingsFile, root: str) -> tuple[str, str]:
+    """The folders of the person's settings, and of a root's."""
+    found = [os.path.dirname(file(everywhere=everywhere, root=root, env=os.environ)) for everywhere in (True, False)]
+    return found[0], found[1]
+
+
 def _nothing(top: Node) -> str:
     return ""
 

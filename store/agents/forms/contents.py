@@ -6,7 +6,8 @@ import hashlib
 import os
 import re
 from collections.abc import Sequence
-from typing import Any, cast
+
+from .plain import items, table
 
 _NEWLINE_LESS = "\\ No newline at end of file"
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
@@ -19,6 +20,11 @@ def inside(path: str, root: str) -> bytes | None:
     if not name or not real.startswith(root.rstrip(os.sep) + os.sep):
         return None
     return os.fsencode(os.path.relpath(real, root))
+
+
+def state_id(agent: str, session: str, record: str) -> str:
+    """The id of a partial state: the same whenever it is read."""
+    return hashlib.sha256(f"{agent}\0{session}\0{record}".encode()).hexdigest()[:16]
 
 
 def blob(content: str) -> str:
@@ -35,8 +41,8 @@ def patched(original: str, hunks: Sequence[object]) -> str | None:
     after: list[str] = []
     at = 0
     bare_end = False
-    for hunk in map(_dict, hunks):
-        start, texts = hunk.get("oldStart"), _list(hunk.get("lines"))
+    for hunk in map(table, hunks):
+        start, texts = hunk.get("oldStart"), items(hunk.get("lines"))
         if not isinstance(start, int):
             return None
         start -= 1 if hunk.get("oldLines") != 0 else 0
@@ -70,7 +76,7 @@ def patched(original: str, hunks: Sequence[object]) -> str | None:
 
 def _adds_end(original: str, hunks: Sequence[object]) -> bool:
     """Whether the patch ends a last line that had no line feed, or writes lines where there were none."""
-    texts = [text for text in _list(_dict(hunks[-1]).get("lines")) if isinstance(text, str)]
+    texts = [text for text in items(table(hunks[-1]).get("lines")) if isinstance(text, str)]
     if _NEWLINE_LESS not in texts:
         return original == ""
     return texts[texts.index(_NEWLINE_LESS) - 1].startswith("-")
@@ -88,11 +94,3 @@ def hunks_of(patch: str) -> list[dict[str, object]]:
         elif found and line:
             lines.append(line)
     return found
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Forks as new files: put in place as a whole, for their owner alone, never over anything."""
+"""Forks: where they are cut; and their files, put in place as a whole, for their owner alone, never over anything."""
 
 from __future__ import annotations
 
@@ -8,10 +8,47 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from ...durable import beside, give_name, sync_folder, write_all
-from ...errors import ForkpointError, StoreUnwritable
+from ...errors import ForkpointError, Refused, StoreUnwritable, UnknownId
+from ...model import Conversation, Entry
 from ..base import Fork, Source
+from .belonging import is_under
+
+EMPTY = "nothing was said before this prompt: going on starts a new session"
+BATCH = "the cut was moved to the end of the calls that ran in parallel"
+NO_RECORD = "the record of this row is not in its file any more"
 
 _SECOND = 1_000_000_000
+
+
+def is_recorded(entry: Entry) -> bool:
+    """Whether an agent could read the record of an entry."""
+    return entry.span is not None and entry.flavour != "unreadable"
+
+
+def point_of(conversation: Conversation, entry: str, recorded: Callable[[Entry], bool] = is_recorded) -> Entry:
+    """The entry to cut at: for one without a record of its own the one before it. Raises UnknownId, Refused."""
+    by_id = {item.id: item for item in conversation.entries}
+    if entry not in by_id:
+        raise UnknownId("there is no such row in this session", todo="forkpoint log")
+    found = by_id[entry]
+    if found.under:
+        raise inside_of_a_call()
+    while not recorded(found):
+        if found.parent is None:
+            raise Refused("there is nothing before this row", todo="choose a later one")
+        found = by_id[found.parent]
+    return found
+
+
+def inside_of_a_call() -> Refused:
+    """For a row of a sub-agent."""
+    what = "this row is a sub-agent's: its work is a part of one tool call"
+    return Refused(what, todo="fork at the call that started it")
+
+
+def moved(path: str, old: str, new: str) -> str:
+    """Where a path of the folder that a session was begun in is in the one where the fork goes on."""
+    return new + path[len(old) :] if is_under(path, old) else path
 
 
 def write_fork(fork: Fork, first: Callable[[], None] | None = None) -> None:
@@ -56,9 +93,13 @@ def opened(source: Source) -> BinaryIO:
     try:
         return source.open()
     except OSError as error:
-        raise ForkpointError(
-            f"the session's file cannot be read ({error.strerror})", path=source.name, todo="choose another row"
-        ) from None
+        raise unreadable(error, source.name) from None
+
+
+def unreadable(error: OSError, file: str) -> ForkpointError:
+    """For a session's file that cannot be read."""
+    what = f"the session's file cannot be read ({error.strerror or type(error).__name__})"
+    return ForkpointError(what, path=file, todo="choose another row")
 
 
 def just_before(source: str, otherwise: int) -> int:

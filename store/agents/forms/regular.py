@@ -30,6 +30,14 @@ def descriptor(file: str) -> int:
     raise OSError(code, "it is a folder" if stat.S_ISDIR(kind) else "it is no regular file", file)
 
 
+def names_in(folder: str) -> list[str]:
+    """What a folder holds, sorted; nothing when it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
 def on_disk(file: str) -> Source:
     """A regular file as a source; JSON that is no list of lines is written anew each time."""
     return Source(file, partial(open_regular, file), grows=not file.endswith(".json"))

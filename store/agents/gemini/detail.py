@@ -150,7 +150,7 @@ def _result(entry: Entry, call: dict[str, Any], record: dict[str, Any]) -> list[
 
 def answer_text(result: object) -> str:
     """All that the model was told that a call gave."""
-    for part in items(result) if isinstance(result, list) else [result]:
+    for part in items(result) or [result]:
         if isinstance(part, str):
             return bare(part)
         response = table(table(table(part).get("functionResponse")).get("response"))

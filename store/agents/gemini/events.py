@@ -13,9 +13,7 @@ from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
 from ..forms.background import detaches
-from . import callkeys
-
-NAME = "gemini"
+from . import NAME, callkeys
 
 READ_ONLY = frozenset(
     {

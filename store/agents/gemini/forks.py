@@ -13,7 +13,6 @@ its name is not deleted.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
@@ -24,17 +23,16 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
-from ...errors import ForkpointError, Refused, UnknownId
+from ...errors import ForkpointError
 from ...model import Conversation, Entry
 from ...text import first_line
-from ..base import Fork, Source
+from ..base import Fork, Source, Wanted
 from ..forms import newfile
 from ..forms.belonging import is_under
-from ..forms.regular import open_regular
-from . import places
+from ..forms.regular import names_in, open_regular
+from ..forms.rewriting import encoded
 from .faces import typed
-from .filenames import CHATS
-from .places import MARKER, folder_of
+from .places import MARKER, chats_of
 from .reader import Following, Reading
 from .records import Line, Unreadable, nanoseconds, parse, records
 from .replay import Place
@@ -42,51 +40,36 @@ from .replay import Place
 Json = dict[str, Any]
 
 
-def plan_fork(
-    conversation: Conversation,
-    entry: str,
-    *,
-    title: str,
-    before: bool | None = None,
-    session: str | None = None,
-    cwd: str | None = None,
-    sources: Sequence[Source] | None = None,
-) -> Fork:
-    """A fork that ends with an entry, or just before it (`before`, by default for prompts).
+def plan_fork(conversation: Conversation, entry: str, wanted: Wanted) -> Fork:
+    """A fork that ends with an entry, or just before it.
 
-    cwd: the folder in which it will be resumed, when that is not the one the session was started in. Raises UnknownId,
-    Refused (inside of a sub-agent), ForkpointError (no record).
+    Raises UnknownId, Refused (inside of a sub-agent), ForkpointError (no record).
     """
-    point = _point(conversation, entry)
-    leave_out = before if before is not None else point.kind == "prompt"
-    given = list(sources) if sources is not None else places.sources(conversation.info)
-    reading = Reading(conversation.info, Following().notes(conversation.info, given))
-    line = _Line(reading, given)
+    point = newfile.point_of(conversation, entry)
+    leave_out = wanted.leaves_out(point)
+    reading = Reading(conversation.info, Following().notes(conversation.info, wanted.sources))
+    line = _Line(reading, wanted.sources)
     node = line.node(point)
     end = reading.tree.nodes[node].parent if leave_out else node
     kept = line.up_to(end)
-    new = session or _fresh_id(conversation)
-    folder = cwd or conversation.info.cwd
-    data = line.written(kept, new, conversation.info.cwd, folder, title) if kept else b""
+    new = wanted.session or _fresh_id(conversation)
+    folder = wanted.cwd or conversation.info.cwd
+    data = line.written(kept, new, conversation.info.cwd, folder, wanted.title) if kept else b""
     inside = {reading.tree.nodes[index].id for index in kept}
     shown = [item for item in conversation.entries if item.id.partition("#")[0] in inside and not item.under]
-    note = _note(point, leave_out, reading.tree.nodes[node].faces) if kept else _NOTHING
+    note = _note(point, leave_out, reading.tree.nodes[node].faces) if kept else newfile.EMPTY
     return Fork(
         session=new,
         file=os.path.join(chats_of(folder), _name(new)) if kept else "",
         data=data,
-        digest=hashlib.sha256(data).hexdigest(),
         source=reading.files[reading.tree.nodes[node].file],
         last=shown[-1].id if shown else "",
         entries=len(shown),
-        prompt_text=line.typed_at(node) if leave_out and point.kind == "prompt" else "",
+        prompt_text=line.typed_at(node) if wanted.hands_back(point) else "",
         note=note,
-        title=title,
-        mtime=_before(reading.files[reading.tree.nodes[node].file], point.time),
+        title=wanted.title,
+        mtime=newfile.just_before(reading.files[reading.tree.nodes[node].file], point.time),
     )
-
-
-_NOTHING = "nothing was said before this prompt: going on starts a new session"
 
 
 def write_fork(fork: Fork) -> None:
@@ -99,31 +82,13 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     return ("gemini", "--session-id" if fresh else "--resume", session), cwd
 
 
-def _point(conversation: Conversation, entry: str) -> Entry:
-    """The entry to cut at: for one without a message of its own the one before it."""
-    by_id = {item.id: item for item in conversation.entries}
-    if entry not in by_id:
-        raise UnknownId("there is no such row in this session", todo="forkpoint log")
-    found = by_id[entry]
-    if found.under:
-        raise Refused(
-            "this row is a sub-agent's: its work is a part of one tool call",
-            todo="fork at the call that started it",
-        )
-    while found.flavour == "unreadable" or found.span is None:
-        if found.parent is None:
-            raise Refused("there is nothing before this row", todo="choose a later one")
-        found = by_id[found.parent]
-    return found
-
-
 def _note(point: Entry, leave_out: bool, faces: Sequence[object]) -> str:
     """What a person should know of the cut: a message is kept as a whole, with all of its calls."""
     number = int(point.id.partition("#")[2] or 1)
     if leave_out and number > 1:
         return "the cut was moved to before the calls that ran in parallel, and the words that came with them"
     if not leave_out and number < len(faces) - (point.kind == "tool_call"):
-        return "the cut was moved to the end of the calls that ran in parallel"
+        return newfile.BATCH
     return ""
 
 
@@ -139,7 +104,7 @@ class _Line:
     def node(self, point: Entry) -> int:
         found = self._index.get(point.id.partition("#")[0])
         if found is None:
-            raise ForkpointError("the record of this row is not in its file any more", todo="choose another row")
+            raise ForkpointError(newfile.NO_RECORD, todo="choose another row")
         return found
 
     def up_to(self, end: int) -> list[int]:
@@ -164,7 +129,7 @@ class _Line:
         source = self.reading.files[self.nodes[kept[-1]].file]
         header = self._header(source, new, cwd, title)
         lines = [self._moved(data, old_cwd, cwd) for data in self._read(dict.fromkeys(spots))]
-        return b"".join(line + b"\n" for line in (json.dumps(header, separators=(",", ":")).encode(), *lines) if line)
+        return b"".join(line + b"\n" for line in (encoded(header), *lines) if line)
 
     def typed_at(self, index: int) -> str:
         """The prompt that a node is, as it was typed."""
@@ -218,9 +183,7 @@ class _Line:
                 opened[number].seek(offset)
                 found.append(_one_line(opened[number].read(length)))
         except OSError as error:
-            raise ForkpointError(
-                f"the session's file cannot be read ({error.strerror})", todo="choose another row"
-            ) from None
+            raise newfile.unreadable(error, str(error.filename or "")) from None
         finally:
             for file in opened.values():
                 file.close()
@@ -237,9 +200,9 @@ class _Line:
             shown = cast("Json", call).get("resultDisplay") if isinstance(call, dict) else None
             path = cast("Json", shown).get("filePath") if isinstance(shown, dict) else None
             if isinstance(path, str) and is_under(path, old):
-                cast("Json", shown)["filePath"] = new + path[len(old) :]
+                cast("Json", shown)["filePath"] = newfile.moved(path, old, new)
                 changed = True
-        return json.dumps(plain, separators=(",", ":")).encode() if changed else data
+        return encoded(plain) if changed else data
 
 
 def _one_line(data: bytes) -> bytes:
@@ -247,7 +210,7 @@ def _one_line(data: bytes) -> bytes:
     if b"\n" not in data:
         return data.strip(b"\r \0")
     plain = parse(data)
-    return json.dumps(plain, separators=(",", ":")).encode() if plain else b""
+    return encoded(plain) if plain else b""
 
 
 def _bytes(data: bytes) -> BinaryIO:
@@ -260,7 +223,7 @@ def _fresh_id(conversation: Conversation) -> str:
     """An id whose first eight characters no other session has: the program tells files apart by them."""
     used = {session[:8] for session in conversation.info.ids}
     folders = {os.path.dirname(file) for file in conversation.info.files}
-    names = [name for folder in folders for name in places.names(folder)]
+    names = [name for folder in folders for name in names_in(folder)]
     while True:
         new = str(uuid.uuid4())
         if new[:8] not in used and not any(new[:8] in name for name in names):
@@ -269,31 +232,6 @@ def _fresh_id(conversation: Conversation) -> str:
 
 def _name(session: str) -> str:
     return f"session-{time.strftime('%Y-%m-%dT%H-%M', time.gmtime())}-{session}.jsonl"
-
-
-def chats_of(cwd: str) -> str:
-    """The folder of the sessions of a start folder: the one that is there, or the one that the program would make."""
-    folder = folder_of(cwd)
-    if not folder:
-        base = places.temporary()
-        slug = re.sub("[^a-z0-9]+", "-", os.path.basename(os.path.abspath(cwd)).lower()).strip("-") or "project"
-        taken = {*places.names(base), *_registered()}
-        name, number = slug, 0
-        while name in taken:
-            number += 1
-            name = f"{slug}-{number}"
-        folder = os.path.join(base, name)
-    return os.path.join(folder, CHATS)
-
-
-def _registered() -> set[str]:
-    """Names that the program gave to other projects."""
-    try:
-        with open(os.path.join(os.path.dirname(places.temporary()), "projects.json"), "rb") as file:
-            found = parse(file.read()).get("projects")
-    except OSError:
-        return set()
-    return {str(name) for name in cast("Json", found).values()} if isinstance(found, dict) else set()
 
 
 def _claim(folder: str, data: bytes) -> None:
@@ -310,11 +248,3 @@ def _claim(folder: str, data: bytes) -> None:
 def _stamp(moment: int) -> str:
     seconds, rest = divmod(moment, 1_000_000_000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 1_000_000:03d}Z"
-
-
-def _before(source: str, otherwise: int) -> int:
-    """A moment just before the source's time."""
-    try:
-        return os.stat(source).st_mtime_ns - 1_000_000_000
-    except OSError:
-        return otherwise

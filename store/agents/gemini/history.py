@@ -7,7 +7,6 @@ a commit in a repository of the program's own before each edit that it asked for
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
-from ..forms.contents import blob, inside
-from . import places
+from ..forms.contents import blob, inside, state_id
+from . import NAME, listing
 from .callkeys import MARK
 from .events import READ_ONLY
 from .faces import EDIT_TOOLS
@@ -58,7 +57,7 @@ def file_states(conversation: Conversation, root: str, sources: Sequence[Source]
         files = texts if tree is None else tree[0].files(texts, inferred=tree[1])
         if not files:
             continue
-        uid = hashlib.sha256(f"{places.AGENT}\0{prompt.session}\0{prompt.id}".encode()).hexdigest()[:16]
+        uid = state_id(NAME, prompt.session, prompt.id)
         states.append(
             PartialState(uid, prompt.id, prompt.session, "", prompt.time, files, len(found.outside), found.missing)
         )
@@ -134,7 +133,7 @@ def _told(conversation: Conversation, opened: dict[str, Source]) -> Iterable[tup
         if entry.kind == "tool_result" and entry.tool in EDIT_TOOLS and not entry.error and entry.span is not None:
             wanted.setdefault(entry.span.file, []).append(entry)
     for name, entries in wanted.items():
-        source = opened.get(name) or places.on_disk(name)
+        source = opened.get(name) or listing.on_disk(name)
         try:
             with source.open() as file:
                 for entry in entries:
@@ -160,7 +159,7 @@ def _shown(record: Json, call: str) -> Json:
 def _reader(entry: Entry, opened: dict[str, Source]) -> Open:
     span = entry.span
     assert span is not None
-    source = opened.get(span.file) or places.on_disk(span.file)
+    source = opened.get(span.file) or listing.on_disk(span.file)
 
     def read() -> bytes:
         with source.open() as file:

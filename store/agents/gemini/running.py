@@ -11,7 +11,9 @@ import os
 from ...model import Live
 from ...processes import born
 from ..forms.belonging import is_under
-from .places import AGENT, folder_of, session_files
+from . import NAME
+from .listing import session_files
+from .places import folder_of
 
 _PROGRAM = b"gemini"
 
@@ -28,7 +30,7 @@ def live(root: str) -> list[Live]:
         session = _named(_words(pid)) or _newest(cwd, since)
         if session:
             # The program starts itself a second time: the inner one, with the higher number, does the work.
-            found[session] = Live(AGENT, session, pid, since)
+            found[session] = Live(NAME, session, pid, since)
     return sorted(found.values(), key=lambda item: (item.since, item.pid))
 
 
@@ -67,7 +69,7 @@ def _named(words: list[bytes]) -> str:
 
 
 def _newest(cwd: str, since: int) -> str:
-    from .places import session_of
+    from .listing import session_of
 
     folder = folder_of(cwd)
     times = {file: _written(file) for file in session_files(folder)} if folder else {}

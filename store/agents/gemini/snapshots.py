@@ -17,6 +17,7 @@ from ...model import Conversation, Entry
 from ..base import FileState, LazyFiles
 from ..forms.belonging import is_under
 from ..forms.plain import string, table
+from ..forms.regular import names_in
 from . import callkeys, gemini_folder, places
 from .records import parse
 
@@ -71,7 +72,7 @@ def snapshots(conversation: Conversation, root: str) -> list[Snapshot]:
         repository = _repository(os.path.basename(folder))
         if prefix is None or repository is None:
             continue
-        for name in sorted(places.names(os.path.join(folder, CHECKPOINTS))):
+        for name in names_in(os.path.join(folder, CHECKPOINTS)):
             made = _made(os.path.join(folder, CHECKPOINTS, name), calls, conversation.info.ids)
             tree = _tree(repository, made[1]) if made is not None else ""
             if made is not None and tree:

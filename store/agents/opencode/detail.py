@@ -12,7 +12,7 @@ from ..forms.jsonl import lines, parse
 from ..forms.plain import items, string, table
 from . import database
 from .faces import EDIT_TOOLS
-from .places import open_file as open_session
+from .listing import open_file as open_session
 from .places import split
 from .reader import REVERT
 

@@ -11,9 +11,8 @@ from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
 from ..forms.background import detaches
-from .home import database
-
-NAME = "opencode"
+from . import NAME
+from .places import database
 
 READ_ONLY = frozenset(
     {

@@ -8,7 +8,6 @@ session's metadata where it comes from.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
@@ -17,19 +16,18 @@ import string
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
-from ...errors import ForkpointError, Refused, UnknownId
+from ...errors import ForkpointError
 from ...model import Conversation, Entry
 from ...text import first_line
-from ..base import Fork, Source
+from ..base import Fork, Source, Wanted
 from ..forms import newfile
 from ..forms.belonging import is_under
 from ..forms.jsonl import lines, parse
 from ..forms.plain import table
 from . import database, detail
-from .home import databases
-from .places import origin, pending_folder, source_of
+from .listing import origin, source_of
+from .places import databases, pending_folder
 from .reader import Row, path_to
 from .records import Json, dumped, session_of
 from .storage import ENDING
@@ -38,53 +36,44 @@ _LETTERS = string.ascii_letters + string.digits
 _TIMED = re.compile(r"([a-z]+)_([0-9a-f]{12})[0-9A-Za-z]{14}")
 _SPAN = 1 << 48
 """Ids begin with as many bits of time."""
-BATCH = "the cut moved to the end of the calls that ran side by side"
 EMPTY = "nothing was said before this prompt: the branch begins empty"
 
 
-def plan_fork(
-    conversation: Conversation,
-    entry: str,
-    *,
-    title: str,
-    before: bool | None = None,
-    session: str | None = None,
-    cwd: str | None = None,
-    sources: Sequence[Source] | None = None,
-) -> Fork:
-    """A fork that ends with an entry, or just before it (`before`, by default for prompts).
+def plan_fork(conversation: Conversation, entry: str, wanted: Wanted) -> Fork:
+    """A fork that ends with an entry, or just before it.
 
     Raises UnknownId, Refused (inside of a sub-agent), ForkpointError (no record).
     """
     info = conversation.info
-    point = _point(conversation, entry)
-    leave_out = before if before is not None else point.kind == "prompt"
-    given = list(sources) if sources is not None else [source_of(file) for file in info.files]
+    point = newfile.point_of(conversation, entry, _is_recorded)
+    if point.flavour == "detached":
+        raise newfile.inside_of_a_call()
+    leave_out = wanted.leaves_out(point)
+    given = wanted.sources
     row = point.id.partition("#")[0]
     path = path_to(info, given, row)
     if not path:
         raise ForkpointError("the record of this row is no longer there", todo="choose another row")
     text = ""
-    if leave_out and point.kind == "prompt":
+    if wanted.hands_back(point):
         text = detail.whole_prompt(detail.records(point, lambda name: _named(given, name).open()))
     cut, note = _cut(path, point, given, leave_out)
-    new = session or _session_id()
-    move = _Move(new, info.cwd, cwd or info.cwd)
+    new = wanted.session or _session_id()
+    move = _Move(new, info.cwd, wanted.cwd or info.cwd)
     owner = _named(given, point.span.file if point.span is not None else info.files[0])
-    data = _export(cut, given, owner, move, first_line(title) or "fork", point.time)
+    data = _export(cut, given, owner, move, first_line(wanted.title) or "fork", point.time)
     on_path = {other.id for _, other in cut}
     kept = [item for item in conversation.entries if not item.under and item.id.partition("#")[0] in on_path]
     return Fork(
         session=new,
         file=os.path.join(pending_folder(), new + ENDING),
         data=data,
-        digest=hashlib.sha256(data).hexdigest(),
         source=owner.name,
         last=kept[-1].id if kept else "",
         entries=len(kept),
         prompt_text=text,
         note=note if cut else EMPTY,
-        title=title,
+        title=wanted.title,
     )
 
 
@@ -117,22 +106,9 @@ def is_there(session: str) -> bool:
     return False
 
 
-def _point(conversation: Conversation, entry: str) -> Entry:
-    """The entry to cut at: for one without a record of its own the one before it."""
-    by_id = {item.id: item for item in conversation.entries}
-    if entry not in by_id:
-        raise UnknownId("there is no such row in this session", todo="forkpoint log")
-    found = by_id[entry]
-    if found.under or found.flavour == "detached":
-        raise Refused(
-            "this row is a sub-agent's: its work is a part of one tool call",
-            todo="fork at the call that started it",
-        )
-    while "@" in found.id or found.span is None:
-        if found.parent is None:
-            raise Refused("there is nothing before this row", todo="choose a later one")
-        found = by_id[found.parent]
-    return found
+def _is_recorded(entry: Entry) -> bool:
+    """What follows "@" in an id tells of a place, where no record is."""
+    return entry.span is not None and "@" not in entry.id
 
 
 def _named(sources: Sequence[Source], name: str) -> Source:
@@ -149,13 +125,13 @@ def _cut(
     if leave_out and point.kind == "tool_call":
         while len(path) > 1 and path[-1][1].message == last.message and _is_call(path[-1][1]):
             path = path[:-1]
-        return path, "" if path[-1][1] is not last else BATCH
+        return path, "" if path[-1][1] is not last else newfile.BATCH
     batch = _calls_of(source, last)
     at = next((number for number, uid in enumerate(batch) if uid == last.id), len(batch) - 1)
     if at == len(batch) - 1:
         return path, ""
     further = path_to_end(sources, path, batch[-1])
-    return further, BATCH
+    return further, newfile.BATCH
 
 
 def _is_call(row: Row) -> bool:
@@ -186,22 +162,13 @@ def _message_lines(source: Source, message: str) -> list[tuple[bytes, Json]]:
     """The lines of a message and its parts."""
     found: list[tuple[bytes, Json]] = []
     mark = message.encode()
-    with _opened(source) as stream:
+    with newfile.opened(source) as stream:
         for _, data, _ in lines(stream):
             if mark in data:
                 plain = parse(data)
                 if plain.get("id") == message or plain.get("message") == message:
                     found.append((data, plain))
     return found
-
-
-def _opened(source: Source) -> BinaryIO:
-    try:
-        return source.open()
-    except OSError as error:
-        raise ForkpointError(
-            f"the session cannot be read ({error.strerror})", path=source.name, todo="choose another row"
-        ) from None
 
 
 # ---- the export
@@ -231,7 +198,7 @@ class _Move:
         """Where a path of the old folder is in the new one."""
         if self.old_cwd == self.new_cwd or not isinstance(path, str) or not is_under(path, self.old_cwd):
             return path
-        return self.new_cwd + path[len(self.old_cwd) :]
+        return newfile.moved(path, self.old_cwd, self.new_cwd)
 
 
 def _export(
@@ -260,7 +227,7 @@ def _export(
 def _gathered(source: Source, messages: dict[str, set[str]]) -> dict[str, list[Json]]:
     """The records of some messages of a source, each with its parts."""
     found: dict[str, list[Json]] = {}
-    with _opened(source) as stream:
+    with newfile.opened(source) as stream:
         for _, data, _ in lines(stream):
             head = data[:300]
             if b'"kind":"message"' not in head and b'"kind":"part"' not in head:
@@ -311,7 +278,7 @@ def _message(records: list[Json], rows: set[str], move: _Move, *, whole: bool) -
 def _session(owner: Source, move: _Move, title: str, moment: int) -> Json:
     """The session's own record: the owner's, but for what is that session's alone."""
     info: Json = {}
-    with _opened(owner) as stream:
+    with newfile.opened(owner) as stream:
         for _, data, _ in lines(stream):
             plain = parse(data)
             if plain.get("kind") == "session":

@@ -19,12 +19,12 @@ import msgspec
 from ...git.foreign import Foreign, Held
 from ...model import Conversation
 from ..base import Evidence, FileState, LazyFiles, PartialState, Source
-from ..forms.contents import inside
+from ..forms.contents import inside, state_id
 from ..forms.jsonl import lines
-from . import data_home
+from . import NAME, data_home
 from .events import READ_ONLY
 from .faces import EDIT_TOOLS, paths_of
-from .places import AGENT, source_of
+from .listing import source_of
 from .records import MESSAGE, PART, SESSION, Data, Line, decode_line, nanoseconds
 
 _PART = b'{"kind":"part"'
@@ -216,7 +216,7 @@ def file_states(conversation: Conversation, root: str, sources: Sequence[Source]
         entry = prompts[prompt]
         files = _files(held, tree, prefix, passing)
         if files is not None:
-            uid = hashlib.sha256(f"{AGENT}\0{entry.session}\0{prompt}".encode()).hexdigest()[:16]
+            uid = state_id(NAME, entry.session, prompt)
             states.append(PartialState(uid, entry.id, entry.session, prompt, entry.time, files))
     return sorted(states, key=lambda state: state.time)
 

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from ...model import Live
 from ..forms.belonging import is_under
-from .places import AGENT, sessions
+from . import NAME
+from .listing import sessions
 
 PROC = "/proc"
 _NAMES = (b"opencode", b"opencode-tui")
@@ -43,7 +44,7 @@ def live(root: str) -> list[Live]:
         newest = [info for info in infos if info.cwd == process.cwd and info.updated >= process.since]
         candidates = [process.session, *(info.id for info in newest)]
         session = next((one for one in candidates if one and one not in taken), "")
-        found.append(Live(AGENT, session, process.pid, process.since))
+        found.append(Live(NAME, session, process.pid, process.since))
     return found
 
 

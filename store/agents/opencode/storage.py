@@ -16,7 +16,7 @@ import msgspec
 
 from ..forms.jsonl import parse
 from ..forms.plain import items, string, table
-from ..forms.regular import open_regular
+from ..forms.regular import names_in, open_regular
 from .records import Json, dumped, message_line, part_line, problem_line, session_line
 
 ENDING = ".json"
@@ -25,10 +25,10 @@ ENDING = ".json"
 def session_files(data_home: str) -> Iterator[str]:
     """The file of every session of the JSON storage."""
     top = os.path.join(data_home, "storage", "session")
-    for project in sorted(_names(top)):
+    for project in names_in(top):
         yield from _json_files(os.path.join(top, project))
     older = os.path.join(data_home, "project")
-    for project in sorted(_names(older)):
+    for project in names_in(older):
         yield from _json_files(os.path.join(older, project, "storage", "session", "info"))
 
 
@@ -62,7 +62,7 @@ def size(file: str) -> int:
     """Bytes of a session's messages; those of its parts are not counted."""
     folder = _message_folder(file)
     found = 0
-    for name in _names(folder):
+    for name in names_in(folder):
         try:
             found += os.stat(os.path.join(folder, name)).st_size
         except OSError:
@@ -90,7 +90,7 @@ def stamp(file: str) -> tuple[int, int]:
     """How many files a session has, and when the newest of them or of their folders was written."""
     count, newest = 0, 0
     folders = [_message_folder(file), *(_part_folder(file, message) for message, _ in _messages(file, read=False))]
-    paths = [file, *folders, *(os.path.join(folder, name) for folder in folders for name in _names(folder))]
+    paths = [file, *folders, *(os.path.join(folder, name) for folder in folders for name in names_in(folder))]
     for path in paths:
         try:
             newest = max(newest, os.stat(path).st_mtime_ns)
@@ -120,7 +120,7 @@ def exported(file: str) -> BytesIO:
 def _messages(file: str, *, read: bool = True) -> list[tuple[str, bytes]]:
     """Id and JSON of the messages of a session, in OpenCode's own order."""
     folder = _message_folder(file)
-    names = sorted(name.removesuffix(ENDING) for name in _names(folder) if name.endswith(ENDING))
+    names = sorted(name.removesuffix(ENDING) for name in names_in(folder) if name.endswith(ENDING))
     if not read:
         return [(name, b"") for name in names]
     found = [(name, _read(os.path.join(folder, name + ENDING))) for name in names]
@@ -129,7 +129,7 @@ def _messages(file: str, *, read: bool = True) -> list[tuple[str, bytes]]:
 
 def _parts(file: str, message: str) -> Iterator[tuple[str, bytes]]:
     folder = _part_folder(file, message)
-    for name in sorted(_names(folder)):
+    for name in names_in(folder):
         if name.endswith(ENDING):
             yield name.removesuffix(ENDING), _read(os.path.join(folder, name))
 
@@ -171,11 +171,4 @@ def _read(file: str) -> bytes:
 
 
 def _json_files(folder: str) -> list[str]:
-    return sorted(os.path.join(folder, name) for name in _names(folder) if name.endswith(ENDING))
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
+    return sorted(os.path.join(folder, name) for name in names_in(folder) if name.endswith(ENDING))

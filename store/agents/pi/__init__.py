@@ -1,165 +1,76 @@
-"""Pi as an Agent. Each function imports what it needs: a hook comes through here and must stay light."""
+"""Pi as an Agent. Every hook of every agent comes through here: it must stay light."""
 
 from __future__ import annotations
 
 import os
 
-from ...light import TYPE_CHECKING, Callable, Sequence
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from ...model import Block, Conversation, Entry, Live, SessionInfo
-    from ..base import Evidence, Fork, PartialState, Source
-    from .reader import Reading
+from ... import lightjson as json
+from ...light import Mapping, cast
 
 NAME = "pi"
 TITLE = "Pi"
 
+OWN = (
+    "sessions",
+    "auth.json",
+    "oauth.json",
+    "mcp-auth.json",
+    "trust.json",
+    "models-store.json",
+    "crashes.json",
+    "mcp.log",
+    "pi-debug.log",
+    "bin",
+    "npm",
+    "git",
+    "tmp",
+)
+"""Names in the folder. What is not among them a person writes: settings, extensions, skills, prompts, themes."""
+
 
 def detect() -> bool:
     """Whether Pi has ever been used here."""
-    from .home import agent_home
-
     return os.path.isdir(agent_home())
 
 
+def agent_home(env: Mapping[str, str] = os.environ) -> str:
+    """`$PI_CODING_AGENT_DIR`, else `~/.pi/agent`; it need not exist."""
+    chosen = env.get("PI_CODING_AGENT_DIR")
+    if chosen:
+        return os.path.abspath(os.path.expanduser(chosen))
+    return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".pi", "agent")
+
+
+def chosen_folder(start: str) -> str:
+    """Where sessions that begin in a folder are kept when the person wants them in one place; "" for the usual one.
+
+    What the project's settings say counts before it is trusted; a relative folder begins where the agent does.
+    """
+    chosen: object = os.environ.get("PI_CODING_AGENT_SESSION_DIR")
+    for folder in ("" if chosen else os.path.join(start, ".pi"), agent_home()):
+        chosen = chosen or (settings_of(folder).get("sessionDir") if folder else "")
+    return os.path.join(start, os.path.expanduser(chosen)) if isinstance(chosen, str) and chosen else ""
+
+
+def settings_of(folder: str) -> Mapping[str, object]:
+    """The settings in Pi's own folder or in a project's; nothing when they cannot be read."""
+    try:
+        with open(os.path.join(folder, "settings.json"), "rb") as file:
+            found: object = json.loads(file.read())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
+
+
 def own_data() -> tuple[str, ...]:
-    """What Pi keeps in its folder for itself; settings, extensions, skills and the like are the person's."""
-    from .home import own_data
+    """Real paths of what the program keeps for itself, its sessions above all (rule 14).
 
-    return own_data()
-
-
-def watched(root: str) -> tuple[str, ...]:
-    """Folders whose times change when a session of a root begins: those of all projects, and of this one."""
-    from .places import session_folder, sessions_home
-
-    return (sessions_home(), session_folder(root))
-
-
-def written(root: str) -> tuple[str, ...]:
-    """Folders into which forks are written, and our extension."""
-    from .places import session_folder
-    from .settings import settings_file
-
-    files = (settings_file(everywhere=everywhere, root=root) for everywhere in (True, False))
-    return (session_folder(root), *(os.path.dirname(file) for file in files))
-
-
-def sessions(root: str, nested: Sequence[str] = ()) -> list[SessionInfo]:
-    """Sessions that were started in the root or under it, but not under a nested root; the newest first."""
-    from .places import sessions
-
-    return sessions(root, nested)
-
-
-def has(file: str) -> bool:
-    """Whether Pi still has a session's file."""
-    return os.path.exists(file)
-
-
-def sources(info: SessionInfo) -> list[Source]:
-    """Every file that `read` needs for this session."""
-    from .places import sources
-
-    return sources(info)
-
-
-def read(info: SessionInfo, sources: Sequence[Source] | None = None) -> Conversation:
-    """All of a session that can be read."""
-    from . import places
-    from .reader import read
-
-    return read(info, places.sources(info) if sources is None else sources)
-
-
-def follow() -> Reading:
-    """Reads one session again and again, of its files only what is new."""
-    from .reader import Reading
-
-    return Reading()
-
-
-def blocks(entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> list[Block]:
-    """The whole text of an entry."""
-    from .detail import blocks
-
-    return blocks(entry, open_file)
-
-
-def facts(entry: Entry, open_file: Callable[[str], BinaryIO] | None = None) -> dict[str, str]:
-    """What else an entry's record tells."""
-    from .detail import facts
-
-    return facts(entry, open_file)
-
-
-def file_states(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> list[PartialState]:
-    """States of files as the calls of Pi's own tools tell them, one for each prompt that has any, the oldest first."""
-    from .history import file_states
-
-    return file_states(conversation, root, sources)
-
-
-def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> Evidence:
-    """What the session's own records prove about the files of a root."""
-    from .history import evidence
-
-    return evidence(conversation, root, sources)
-
-
-def live(root: str) -> list[Live]:
-    """Processes of Pi that are at work in the root or under it now."""
-    from .running import live
-
-    return live(root)
-
-
-def keeps_days() -> int:
-    """Pi never deletes a session by itself."""
-    return 0
-
-
-def hooks_problem(root: str) -> str:
-    """Why our extension does not tell us what Pi does in a root, in words; "" when it does."""
-    from .settings import hooks_problem
-
-    return hooks_problem(root)
-
-
-def plan_fork(
-    conversation: Conversation,
-    entry: str,
-    *,
-    title: str,
-    before: bool | None = None,
-    session: str | None = None,
-    cwd: str | None = None,
-    sources: Sequence[Source] | None = None,
-) -> Fork:
-    """A fork that ends with an entry, or just before it."""
-    from .forks import plan_fork
-
-    return plan_fork(conversation, entry, title=title, before=before, session=session, cwd=cwd, sources=sources)
-
-
-def write_fork(fork: Fork) -> None:
-    """Writes a planned fork; never over anything."""
-    from ..forms import newfile
-
-    newfile.write_fork(fork)
-
-
-def untouched(fork_file: str, digest: str) -> bool:
-    """Whether a fork's file is still byte for byte what we wrote."""
-    from ..forms import newfile
-
-    return newfile.untouched(fork_file, digest)
-
-
-def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tuple[str, ...], str]:
-    """The command that goes on with a session, and the folder to run it in."""
-    from .forks import resume_command
-
-    return resume_command(session, cwd, fresh=fresh)
+    A folder for sessions that the project's settings name is known where the hook runs, which is where Pi began.
+    """
+    home = os.path.realpath(agent_home())
+    own = tuple(os.path.join(home, name) for name in OWN)
+    try:
+        chosen = chosen_folder(os.getcwd())
+    except OSError:
+        return own
+    return (*own, os.path.realpath(chosen)) if chosen else own

@@ -11,8 +11,7 @@ from ...text import clean, without_colour
 from ..forms.plain import items, string, table
 from ..forms.regular import open_regular
 from .faces import faces, prompt_text
-from .places import first_record
-from .records import parse
+from .records import first_record, parse
 
 OpenFile = Callable[[str], BinaryIO]
 

@@ -15,9 +15,8 @@ from ...hook import HookEvent, Step
 from ...light import Mapping, cast
 from ...text import first_line
 from ..forms.background import detaches
+from . import NAME
 from .paths import EDIT_TOOLS, READ_ONLY, absolute, relative
-
-NAME = "pi"
 
 _SHELLS = ("bash", "powershell")
 _TAIL = 1 << 20

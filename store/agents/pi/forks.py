@@ -9,7 +9,6 @@ them moves to their end, since a call without result would be answered by an inv
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import secrets
 import time
@@ -18,69 +17,57 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
-import msgspec
-from msgspec import Raw
-
-from ...errors import ForkpointError, Refused, UnknownId
+from ...errors import ForkpointError
 from ...model import Conversation, Entry
 from ...text import first_line
-from ..base import Fork, Source
+from ..base import Fork, Wanted
 from ..forms import newfile
+from ..forms.rewriting import encoded, rewritten
 from .detail import typed
-from .places import every_folder, find, on_disk, session_folder
+from .listing import on_disk
+from .places import every_folder, find, session_folder
 from .records import NEWEST, Line, Unreadable, old_id, parse, records
 
 Json = dict[str, Any]
 
 
-def plan_fork(
-    conversation: Conversation,
-    entry: str,
-    *,
-    title: str,
-    before: bool | None = None,
-    session: str | None = None,
-    cwd: str | None = None,
-    sources: Sequence[Source] | None = None,
-) -> Fork:
-    """A fork that ends with an entry, or just before it (`before`, by default for prompts).
+def plan_fork(conversation: Conversation, entry: str, wanted: Wanted) -> Fork:
+    """A fork that ends with an entry, or just before it.
 
-    cwd: the folder in which it will be resumed, when that is not the one the session was started in. Raises UnknownId,
-    Refused, ForkpointError (no record).
+    Raises UnknownId, Refused (inside of a sub-agent), ForkpointError (no record).
     """
-    point = _point(conversation, entry)
-    leave_out = before if before is not None else point.kind == "prompt"
+    point = newfile.point_of(conversation, entry)
+    leave_out = wanted.leaves_out(point)
     assert point.span is not None
-    source = next((item for item in sources or () if item.name == point.span.file), on_disk(point.span.file))
-    new = session or str(uuid.uuid4())
+    source = next((item for item in wanted.sources if item.name == point.span.file), on_disk(point.span.file))
+    new = wanted.session or str(uuid.uuid4())
     with newfile.opened(source) as file:
         log = _Log(file)
         at = log.at.get(point.span.offset)
         if at is None:
             raise ForkpointError("the session's file changed", path=source.name, todo="look again")
         end = log.ending(at, leave_out=leave_out)
-        text = typed(log.read(at)) if leave_out and point.kind == "prompt" else ""
+        text = typed(log.read(at)) if wanted.hands_back(point) else ""
         path = log.path(end)
         kept = path if any(log.rows[uid].speaks for uid in path) else []
-        folder = cwd or conversation.info.cwd
+        folder = wanted.cwd or conversation.info.cwd
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
         header = {"type": "session", "version": NEWEST, "id": new, "timestamp": stamp, "cwd": folder}
-        data = log.written({**header, "parentSession": source.file}, kept, title) if kept else b""
+        data = log.written({**header, "parentSession": source.file}, kept, wanted.title) if kept else b""
         offsets = {log.rows[uid].offset for uid in kept}
     name = f"{stamp.replace(':', '-').replace('.', '-')}_{new}.jsonl"
-    place = session_folder(cwd) if cwd else os.path.dirname(source.file)
+    place = session_folder(wanted.cwd) if wanted.cwd else os.path.dirname(source.file)
     inside = [item for item in conversation.entries if _is_kept(item, source.name, offsets, kept)]
     return Fork(
         session=new,
         file=os.path.join(place, name) if kept else "",
         data=data,
-        digest=hashlib.sha256(data).hexdigest(),
         source=source.file,
         last=inside[-1].id if inside else "",
         entries=len(inside),
         prompt_text=text,
-        note=log.note if kept else "nothing was said before this prompt: going on starts a new session",
-        title=title,
+        note=log.note if kept else newfile.EMPTY,
+        title=wanted.title,
         mtime=newfile.just_before(source.file, point.time),
     )
 
@@ -98,19 +85,6 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
         if elsewhere:
             return ("pi", "--session", elsewhere), cwd
     return ("pi", "--session", session), cwd
-
-
-def _point(conversation: Conversation, entry: str) -> Entry:
-    """The entry to cut at: for one without a record that Pi could read the one before it."""
-    by_id = {item.id: item for item in conversation.entries}
-    if entry not in by_id:
-        raise UnknownId("there is no such row in this session", todo="forkpoint log")
-    found = by_id[entry]
-    while found.span is None or found.flavour == "unreadable":
-        if found.parent is None:
-            raise Refused("there is nothing before this row", todo="choose a later one")
-        found = by_id[found.parent]
-    return found
 
 
 def _is_kept(entry: Entry, file: str, offsets: set[int], ids: Sequence[str]) -> bool:
@@ -192,7 +166,7 @@ class _Log:
             end = uid if row.answers or uid in on_way else end
             waiting = row.children
         if end != last and len(self.rows[asking].calls) > 1:
-            self.note = "the cut was moved to the end of the calls that ran in parallel"
+            self.note = newfile.BATCH
         return end
 
     def _asking(self, at: str | None) -> str | None:
@@ -221,7 +195,7 @@ class _Log:
     def written(self, header: Json, kept: Sequence[str], title: str) -> bytes:
         """The bytes of a fork that keeps these records."""
         fresh = _fresh_ids(kept)
-        lines = [_encoded(header)]
+        lines = [encoded(header)]
         parent: str | None = None
         follows: dict[str, str] = {}
         labels: list[str] = []
@@ -239,10 +213,10 @@ class _Log:
         stamp = _stamp(parse(self.read(kept[-1])))
         for target, label in self._labels(kept).items():
             record = {"type": "label", "id": _new_id(fresh), "parentId": parent, "timestamp": stamp}
-            lines.append(_encoded({**record, "targetId": fresh[target], "label": label}))
+            lines.append(encoded({**record, "targetId": fresh[target], "label": label}))
             parent = record["id"]
         record = {"type": "session_info", "id": _new_id(fresh), "parentId": parent, "timestamp": stamp}
-        lines.append(_encoded({**record, "name": first_line(title) or "fork"}))
+        lines.append(encoded({**record, "name": first_line(title) or "fork"}))
         return b"".join(line + b"\n" for line in lines)
 
     def _line(self, uid: str, fresh: Mapping[str, str], parent: str | None, follows: Mapping[str, str]) -> bytes:
@@ -264,7 +238,7 @@ class _Log:
         message = plain.get("message")
         if isinstance(message, dict) and cast("Json", message).get("role") == "hookMessage":
             changes["message"] = {**cast("Json", message), "role": "custom"}
-        return _rewritten(data, changes, drop="firstKeptEntryIndex")
+        return rewritten(data, changes, drop=("firstKeptEntryIndex",))
 
     def _labels(self, kept: Sequence[str]) -> dict[str, str]:
         """The labels on the records that are kept, as they are now."""
@@ -313,31 +287,3 @@ def _new_id(ids: dict[str, str]) -> str:
 def _stamp(record: Json) -> str:
     stamp = record.get("timestamp")
     return stamp if isinstance(stamp, str) else "1970-01-01T00:00:00.000Z"
-
-
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
-
-
-def _rewritten(data: bytes, changes: Json, drop: str) -> bytes:
-    """A line with some members set, every other byte for byte as it was."""
-    try:
-        members = _members(data)
-    except (msgspec.DecodeError, RecursionError):
-        plain = {name: value for name, value in parse(data).items() if name != drop}
-        # Half a surrogate pair can only be written as an escape.
-        return json.dumps({**plain, **changes}, separators=(",", ":")).encode()
-    wanted = dict(changes)
-    parts = [
-        _member(name, wanted.pop(name)) if name in wanted else json.dumps(name).encode() + b":" + bytes(raw)
-        for name, raw in members.items()
-        if name != drop
-    ]
-    return b"{" + b",".join([*parts, *(_member(name, value) for name, value in wanted.items())]) + b"}"
-
-
-def _member(name: str, value: object) -> bytes:
-    return json.dumps(name).encode() + b":" + _encoded(value)
-
-
-def _encoded(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()

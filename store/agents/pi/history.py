@@ -7,7 +7,6 @@ other tool a content is inferred until a tool of Pi's own sees the file again (r
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,11 +15,12 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
-from ..forms.contents import blob, inside
+from ..forms.contents import blob, inside, state_id
 from ..forms.plain import items, string, table
+from . import NAME
 from .edits import edited
+from .listing import on_disk
 from .paths import EDIT_TOOLS, READ_ONLY, absolute
-from .places import AGENT, on_disk
 from .records import parse
 
 _FOLLOWED = EDIT_TOOLS | {"read"}
@@ -114,7 +114,7 @@ def _state(entry: Entry, told: _Told, known: _Known, later: Mapping[str, str | N
         else:
             files[place] = _file(later[path], inferred=True)
     return PartialState(
-        id=hashlib.sha256(f"{AGENT}\0{entry.session}\0{entry.id}".encode()).hexdigest()[:16],
+        id=state_id(NAME, entry.session, entry.id),
         entry_id=entry.id,
         session=entry.session,
         prompt=entry.prompt,

@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 
 from ... import lightjson as json
 from ..forms.plain import items, table
-from .home import agent_home, settings
+from . import agent_home, settings_of
 
 
 def why_not(file: str, root: str | os.PathLike[str], env: Mapping[str, str]) -> str:
@@ -25,7 +25,7 @@ def why_not(file: str, root: str | os.PathLike[str], env: Mapping[str, str]) -> 
 
 def _is_off(file: str, folder: str) -> bool:
     """Whether the settings in a folder leave one of its extensions out: "-" and "+" name one, "!" is a pattern."""
-    rules = [rule for rule in items(settings(folder).get("extensions")) if isinstance(rule, str)]
+    rules = [rule for rule in items(settings_of(folder).get("extensions")) if isinstance(rule, str)]
     names = (os.path.relpath(file, folder), os.path.basename(file), file)
     off = any(rule.startswith("!") and any(fnmatch(name, rule[1:]) for name in names) for rule in rules)
     named = {rule[0]: True for rule in rules if rule[:1] in "+-" and rule[1:].removeprefix("./") in (names[0], file)}
@@ -42,7 +42,7 @@ def _is_trusted(root: str, home: str) -> bool:
     for folder in _upwards(root):
         if isinstance(decided.get(folder), bool):
             return bool(decided[folder])
-    return settings(home).get("defaultProjectTrust") == "always"
+    return settings_of(home).get("defaultProjectTrust") == "always"
 
 
 def _upwards(folder: str) -> Iterator[str]:

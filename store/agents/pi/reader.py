@@ -29,10 +29,15 @@ from .records import NEWEST, Unreadable
 
 def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
     """All of a session that its sources hold, in the order of their age."""
-    return Reading().read(info, sources)
+    return Following().read(info, sources)
 
 
-class Reading:
+def follow() -> Following:
+    """What reads a session again and again, of its files only what is new."""
+    return Following()
+
+
+class Following:
     """Reads a session again and again, of its files only what is new."""
 
     def __init__(self) -> None:

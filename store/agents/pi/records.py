@@ -6,6 +6,8 @@ Pi itself does when it opens such a file. Version 2 calls the role "custom" othe
 
 from __future__ import annotations
 
+from io import BytesIO
+
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from ..forms.jsonl import Records, Unreadable, beginning, from_raw, nanoseconds, parse
@@ -24,11 +26,9 @@ __all__ = [
     "parse",
     "records",
 ]
-
 NEWEST = 3
 """The version of the format that is known here."""
 HEADER = b'{"type":"session"'
-
 _STARTS = (b'{"type":', b'{"id":', b'{"role":')
 
 
@@ -98,3 +98,8 @@ records = _records.read
 def old_id(number: int) -> str:
     """The id that the record of this number, from 1, gets in a file of version 1."""
     return f"v1-{number}"
+
+
+def first_record(data: bytes) -> Line | None:
+    """The first record that some lines hold."""
+    return next((line for _, _, line in records(BytesIO(data)) if not isinstance(line, Unreadable)), None)

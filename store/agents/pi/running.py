@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from ...model import Live
 from ..forms.belonging import is_under
-from .places import AGENT, header_of, session_folder, session_of
+from . import NAME
+from .listing import header_of
+from .places import session_folder, session_of
 
 PROC = "/proc"
 _TITLES = (b"pi", b"pi-rpc")
@@ -33,7 +35,7 @@ def live(root: str) -> list[Live]:
     for process in sorted(_processes(), key=lambda process: (process.since, process.pid)):
         if is_under(process.cwd, real):
             taken = {item.session for item in found}
-            found.append(Live(AGENT, _session(process, taken), process.pid, process.since))
+            found.append(Live(NAME, _session(process, taken), process.pid, process.since))
     return found
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from ...executable import this_executable as this_executable
 from ..forms.ownfile import OwnFile
+from . import agent_home
 from .extension import body
-from .home import agent_home
 from .loading import why_not
 
 FILE = "forkpoint.js"

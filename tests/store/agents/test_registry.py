@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,8 @@ print(*sys.modules)
 
 @pytest.mark.parametrize("name", agents.names())
 def test_a_message_gets_through_exactly_where_the_recorder_has_one(name: str) -> None:
-    settings, events = agents.part(name, "settings"), agents.part(name, "events")
-    hooks = getattr(settings, "HOOKS", None)
+    events = agents.get(name)
+    hooks = getattr(import_module(f"{agents.__name__}.{name}.settings"), "HOOKS", None)
     if hooks is None:
         pytest.skip("its extension passes on whatever is for the person")
     assert {event.name for event in hooks.events if event.tells} == {
@@ -64,7 +65,7 @@ def test_a_message_gets_through_exactly_where_the_recorder_has_one(name: str) ->
 def test_what_is_installed_comes_out_again_with_all_that_was_made_for_it(
     name: str, everywhere: bool, machine: Path, tmp_path: Path
 ) -> None:
-    settings = agents.part(name, "settings")
+    settings = agents.get(name)
     project = tmp_path / "project"
     project.mkdir()
     before = {folder: sorted(folder.rglob("*")) for folder in (machine, project)}

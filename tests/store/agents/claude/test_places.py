@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from forkpoint.store import agents
 from forkpoint.store.agents.claude import config_home
-from forkpoint.store.agents.claude.places import WINDOW, project_folder, project_name
+from forkpoint.store.agents.claude.listing import WINDOW
+from forkpoint.store.agents.claude.places import project_folder, project_name
 from forkpoint.store.agents.claude.records import nanoseconds
 from forkpoint.store.model import SessionInfo
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.model import Conversation
 
 from tests.builders.gemini import GeminiSession
+
+gemini = agents.get("gemini")
 
 
 @pytest.fixture

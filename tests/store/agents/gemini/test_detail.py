@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.model import Block, Conversation, Entry
 
 from tests.builders.gemini import GeminiSession, Job, as_json
+
+gemini = agents.get("gemini")
 
 Read = Callable[[], Conversation]
 

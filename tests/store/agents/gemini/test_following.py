@@ -6,13 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.agents.base import Source
 from forkpoint.store.agents.forms import jsonl
 from forkpoint.store.agents.forms.following import Following
 from forkpoint.store.agents.forms.regular import open_regular
 
 from tests.builders.gemini import GeminiSession, as_json
+
+gemini = agents.get("gemini")
 
 
 def a_life(session: GeminiSession) -> list[Callable[[], object]]:

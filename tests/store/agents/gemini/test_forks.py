@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.agents.base import Fork
 from forkpoint.store.errors import ForkpointError, Refused, UnknownId
 from forkpoint.store.model import Conversation, Entry
 
 from tests.builders.gemini import GeminiSession, Json, as_json
+
+gemini = agents.get("gemini")
 
 Read = Callable[[], Conversation]
 

@@ -9,11 +9,13 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.agents.base import PartialState
 from forkpoint.store.model import Conversation
 
 from tests.builders.gemini import GeminiSession, Job
+
+gemini = agents.get("gemini")
 
 Read = Callable[[], Conversation]
 

@@ -8,10 +8,12 @@ import os
 from pathlib import Path
 
 import pytest
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.model import SessionInfo
 
 from tests.builders.gemini import GeminiSession, as_json, project
+
+gemini = agents.get("gemini")
 
 
 def only(root: Path) -> SessionInfo:

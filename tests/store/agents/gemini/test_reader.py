@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.model import Conversation, Entry
 
 from tests.builders.gemini import GeminiSession, Job, as_json
+
+gemini = agents.get("gemini")
 
 Read = Callable[[], Conversation]
 

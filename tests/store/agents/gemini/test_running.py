@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 
 from tests.builders.gemini import GeminiSession
+
+gemini = agents.get("gemini")
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the system does not tell of its processes")
 

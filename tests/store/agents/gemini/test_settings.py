@@ -8,11 +8,13 @@ import re
 from pathlib import Path
 
 import pytest
-from forkpoint.store.agents import gemini
+from forkpoint.store import agents
 from forkpoint.store.agents.gemini import settings
 from forkpoint.store.agents.gemini.events import READ_ONLY
 from forkpoint.store.errors import ForkpointError
 from forkpoint.store.executable import this_executable
+
+gemini = agents.get("gemini")
 
 
 @pytest.fixture

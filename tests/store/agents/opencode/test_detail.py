@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.agents.opencode.places import open_file
+from forkpoint.store.agents.opencode.listing import open_file
 from forkpoint.store.model import Block, Entry
 
 from tests.builders.opencode import Act, Json, OpenCode, OpenCodeSession

@@ -107,7 +107,7 @@ def test_a_cut_inside_of_calls_that_ran_side_by_side_moves_to_their_end(session:
     found = read(session)
     call = next(item for item in found.entries if item.tool == "read" and item.kind == "tool_call")
     fork = agent.plan_fork(found, call.id, title="alt")
-    assert (texts(fork)[-2:], "side by side" in fork.note) == (["read", "grep"], True)
+    assert (texts(fork)[-2:], "parallel" in fork.note) == (["read", "grep"], True)
     before = agent.plan_fork(found, next(i for i in found.entries if i.tool == "grep").id, title="alt", before=True)
     assert texts(before)[-1] == "Both."
 

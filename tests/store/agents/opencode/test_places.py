@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.agents.opencode import home, places
+from forkpoint.store.agents.opencode import places
 from forkpoint.store.model import SessionInfo
 
 from tests.builders.opencode import OpenCode
@@ -95,13 +95,13 @@ def test_a_database_that_is_named_by_a_variable_is_the_one(
     made.session(project).turn("One")
     monkeypatch.setenv("OPENCODE_DB", "mine.db" if kind == "in the data folder" else str(made.database))
     assert [info.title for info in sessions(project)] == ["One"]
-    assert home.database() == str(made.database)
+    assert places.database() == str(made.database)
     assert any(str(made.database).startswith(path) for path in agent.own_data())
 
 
 def test_a_database_in_memory_is_none(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     monkeypatch.setenv("OPENCODE_DB", ":memory:")
-    assert (home.database(), sessions(project)) == ("", [])
+    assert (places.database(), sessions(project)) == ("", [])
 
 
 def test_the_data_folder_moves_with_its_variable(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from forkpoint.store import agents
 from forkpoint.store.agents.base import Source
-from forkpoint.store.agents.opencode.places import source_of
+from forkpoint.store.agents.opencode.listing import source_of
 from forkpoint.store.model import Conversation, Entry
 
 from tests.builders.opencode import Act, Json, OpenCode, OpenCodeSession

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from forkpoint.store import agents
-from forkpoint.store.agents.pi import follow
-from forkpoint.store.agents.pi.places import on_disk
+from forkpoint.store.agents.pi.listing import on_disk
+from forkpoint.store.agents.pi.reader import follow
 from forkpoint.store.errors import Refused
 from forkpoint.store.model import Conversation, Entry, SessionInfo
 from hypothesis import given, settings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from forkpoint.store import agents
 from forkpoint.store.agents.base import Source
-from forkpoint.store.agents.pi import follow
+from forkpoint.store.agents.pi.reader import follow
 from forkpoint.store.model import SessionInfo
 
 from tests.builders.pi import PiSession

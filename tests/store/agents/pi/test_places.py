@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.agents.pi import follow
-from forkpoint.store.agents.pi.home import agent_home
-from forkpoint.store.agents.pi.places import WINDOW
+from forkpoint.store.agents.pi import agent_home
+from forkpoint.store.agents.pi.listing import WINDOW
+from forkpoint.store.agents.pi.reader import follow
 from forkpoint.store.model import SessionInfo
 
 from tests.builders.pi import START, PiSession, folder_name

@@ -8,7 +8,6 @@ follows which is told by the clock, not by the tree: a rewind of Codex takes no 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,11 +15,11 @@ from functools import partial
 
 from ...model import Conversation, Entry
 from ..base import Evidence, FileState, PartialState, Source
-from ..forms.contents import blob, inside
+from ..forms.contents import blob, inside, state_id
 from ..forms.jsonl import Unreadable, nanoseconds
 from ..forms.regular import descriptor
+from . import NAME, listing
 from .changes import Change, applied, changes_of, taken_back
-from .places import AGENT, sources_of
 from .records import records
 
 _LARGEST = 4 << 20
@@ -83,7 +82,7 @@ class Changes:
         """Each change once, in the order of their time; only those of calls that are in the conversation."""
         calls = {entry.call: entry.id for entry in conversation.entries if entry.kind == "tool_call" and entry.call}
         found: dict[tuple[str, str], Told] = {}
-        for source in sources_of(conversation.info) if sources is None else sources:
+        for source in listing.sources(conversation.info) if sources is None else sources:
             for time, change in self._of(source):
                 # A fork repeats the records of its source.
                 if change.call in calls and (change.call, change.path) not in found:
@@ -240,7 +239,7 @@ def _files_at(pasts: dict[bytes, Past], modes: dict[bytes, int], time: int) -> d
 
 def _state(entry: Entry, files: dict[bytes, FileState], outside: int) -> PartialState:
     return PartialState(
-        id=hashlib.sha256(f"{AGENT}\0{entry.session}\0{entry.id}".encode()).hexdigest()[:16],
+        id=state_id(NAME, entry.session, entry.id),
         entry_id=entry.id,
         session=entry.session,
         prompt=entry.prompt,
