@@ -33,6 +33,7 @@ from .model import (
     Diff,
     Entry,
     ForkResult,
+    Found,
     OnConflict,
     Operation,
     Problem,
@@ -61,6 +62,7 @@ from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .proof.rebuilding import RebuildPlan
+    from .search.searching import Searching
     from .status import Status
     from .upkeep.usage import Usage
 
@@ -75,6 +77,7 @@ class Store:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._searching: Searching | None = None
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | None = None, *, home: Path | None = None) -> Store:
@@ -208,8 +211,56 @@ class Store:
             if stored is None:
                 return Covered()
             record = stored.checkpoint
-            uncaptured, unanswered = sorted(record.uncaptured.items()), sorted(record.unanswered.items())
-            return Covered(tuple(uncaptured), record.moving, record.outside, record.secrets, tuple(unanswered))
+            rules = {source.base + source.name for source in self._workspace.objects().sources(stored)}
+            return Covered(
+                tuple(sorted(record.uncaptured.items())),
+                record.moving,
+                record.outside,
+                record.secrets,
+                tuple(sorted(record.unanswered.items())),
+                record.bytes,
+                record.largest_file,
+                tuple(sorted(rules)),
+                record.known,
+                record.inferred,
+            )
+
+    def catch_up(
+        self,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+        wait: float | None = None,
+    ) -> bool:
+        """Takes into the index of the search what came since it was last kept; False when it was cancelled.
+
+        The first time that is everything, which may take minutes. Raises Busy while another process is at it.
+        """
+        return self._search.catch_up(progress, cancelled, wait=wait)
+
+    @property
+    def searchable(self) -> bool:
+        """Whether there is an index already."""
+        return self._search.index.exists
+
+    def search(
+        self, query: str, *, kinds: Sequence[str] = (), limit: int = 60, cancelled: Callable[[], bool] = lambda: False
+    ) -> Found:
+        """What holds all the words of a query, over all sessions, branches and checkpoints that are in the index.
+
+        At most `limit` entries, the newest first, and as many files. `kinds`: those of entries, and "file". Raises
+        UsageError for another kind.
+        """
+        return self._search.search(query, kinds, limit, cancelled)
+
+    @property
+    def _search(self) -> Searching:
+        """Imported when it is needed: SQLite takes longer to import than many a command to run."""
+        if self._searching is None:
+            from .search.searching import Searching
+
+            self._searching = Searching(self._workspace)
+        return self._searching
 
     def resolve(self, name: str) -> Resolved:
         """What an ID stands for: checkpoint, entry, branch, label, "now" or a time. Raises UnknownId, AmbiguousId."""

@@ -213,6 +213,16 @@ class Covered:
     """Captured files that look like secrets."""
     unanswered: tuple[tuple[str, str], ...] = ()
     """Where it could not be asked what is ignored, and why."""
+    bytes: int = 0
+    """What its files take in the folder."""
+    largest_file: int = 0
+    """Bytes above which a file was left out; 0 where no limit was in force."""
+    rules: tuple[str, ...] = ()
+    """Where the ignore rules stood that were in force."""
+    known: tuple[str, ...] = ()
+    """Of one that knows some paths only: those …"""
+    inferred: tuple[str, ...] = ()
+    """… and which of them were concluded from later evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +310,53 @@ class SessionTree:
     live: tuple[Live, ...] = ()
     gone: tuple[Point, ...] = ()
     """Checkpoints whose files were deleted: only their rows are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Where a search found all its words: an entry of a conversation, or a file of a checkpoint."""
+
+    kind: Kind | Literal["file"]
+    time: int
+    """When it was said or done; of a file when the checkpoint was made that saw this version first."""
+    session: str
+    """Key of the session in whose tree it stands."""
+    agent: str
+    title: str
+    """Of the session."""
+    branch: str
+    line: int
+    """On which line of its text, from 1; 0 where only a file's name holds the words."""
+    text: str
+    """That line, or a part of it, cleaned."""
+    marks: tuple[tuple[int, int], ...]
+    """Where the words stand in it."""
+    before: tuple[str, ...]
+    """The lines above it, cleaned and cut …"""
+    after: tuple[str, ...]
+    """… and those below."""
+    entry: str = ""
+    flavour: str = ""
+    tool: str = ""
+    turn: int = 0
+    path: bytes = b""
+    name: str = ""
+    """The path as it is shown, and where the words stand in that."""
+    name_marks: tuple[tuple[int, int], ...] = ()
+    point: str = ""
+    until: int = 0
+    """Time of the newest checkpoint that has the file so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    """What was said and done, the newest first; then files."""
+    more: bool
+    """Whether there is more than was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,6 +187,12 @@ class Workspace:
         self._read[info.agent, info.id] = found
         return found
 
+    def held(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation | None:
+        """A session's conversation if it was read since these files changed."""
+        read = self._read.get((info.agent, info.id))
+        stamp = tuple((source.name, *source.stamp()) for source in sources)
+        return read.conversation if read is not None and read.stamp == stamp and stamp else None
+
     def sources(self, info: SessionInfo) -> list[Source]:
         """A session's files: those that the agent still has, what the store has of the others, and former versions.
 

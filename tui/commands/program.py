@@ -19,6 +19,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "log": "log",
         "show": "look",
         "diff": "diff",
+        "search": "search",
         "branches": "look",
         "status": "status",
     },
