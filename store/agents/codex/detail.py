@@ -3,51 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from ...model import Block, Entry
-from ...text import clean, without_colour
+from ..forms import show
 from ..forms.jsonl import parse
-from ..forms.regular import open_regular
+from ..forms.plain import string, table
+from ..forms.show import OpenFile
 from .faces import PATCH, command_of, parts_of, user_shell
 from .patchtext import BEGIN
 
-OpenFile = Callable[[str], BinaryIO]
 Json = dict[str, Any]
 
 
 def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
     """The parts of an entry in full; a record that is gone or unreadable is shown as such."""
-    data = _record(entry, open_file or open_regular)
+    data = show.record_of(entry, open_file)
     record = parse(data)
     if not record:
-        text = clean(data.decode("utf-8", "replace"), keep_lines=True)
-        return [Block("raw", text or "The record is no longer there.")]
+        return show.unread(data)
     body = _body(record)
     if entry.flavour == "unknown":
-        return [_raw(record)]
+        return [show.raw(record)]
     if record.get("type") == "compacted":
-        return [_text(_string(body, "message")), *_replacement(body)]
+        return [show.prose(string(body, "message")), *_replacement(body)]
     kind = body.get("type")
     if kind == "message" or kind == "agent_message":
         return _message(body)
     if kind == "reasoning":
-        texts = [_string(part, "text") for name in ("summary", "content") for part in parts_of(body.get(name))]
-        return [Block("thinking", clean("\n\n".join(text for text in texts if text), keep_lines=True))]
+        texts = [string(part, "text") for name in ("summary", "content") for part in parts_of(body.get(name))]
+        return [show.thinking("\n\n".join(text for text in texts if text))]
     if entry.kind == "tool_call":
         return _call(body, entry)
     if entry.kind == "tool_result":
         return _result(body, entry)
-    said = _string(body, "message")
-    return [_text(said)] if said else [_raw(body)]
+    said = string(body, "message")
+    return [show.prose(said)] if said else [show.raw(body)]
 
 
 def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
     """Turn, ids, status and the like; only what the record has."""
-    record = parse(_record(entry, open_file or open_regular))
+    record = parse(show.record_of(entry, open_file))
     body = _body(record)
-    passed = _dict(body.get("internal_chat_message_metadata_passthrough"))
+    passed = table(body.get("internal_chat_message_metadata_passthrough"))
     found = {
         "status": body.get("status"),
         "reason": body.get("reason"),
@@ -57,10 +55,7 @@ def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
         "session": entry.session,
         "record": body.get("id") or record.get("ordinal"),
     }
-    shown = {name: clean(str(value)) for name, value in found.items() if isinstance(value, str | int) and value != ""}
-    if entry.span is not None:
-        shown["file"] = clean(entry.span.file)
-    return shown
+    return show.facts_of(entry, found)
 
 
 def whole_text(record: Json) -> str:
@@ -68,39 +63,28 @@ def whole_text(record: Json) -> str:
     content = _body(record).get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(text for part in parts_of(content) if (text := _string(part, "text")))
-
-
-def _record(entry: Entry, open_file: OpenFile) -> bytes:
-    if entry.span is None:
-        return b""
-    try:
-        with open_file(entry.span.file) as file:
-            file.seek(entry.span.offset)
-            return file.read(entry.span.length)
-    except OSError:
-        return b""
+    return "\n".join(text for part in parts_of(content) if (text := string(part, "text")))
 
 
 def _body(record: Json) -> Json:
     """What a record says; the oldest form has no payload."""
-    return _dict(record.get("payload")) or record
+    return table(record.get("payload")) or record
 
 
 def _message(body: Json) -> list[Block]:
     content = body.get("content")
     if isinstance(content, str):
-        return [_text(content)]
+        return [show.prose(content)]
     found: list[Block] = []
     for part in parts_of(content):
         text = part.get("text")
         if isinstance(text, str):
             command = user_shell(text)
-            found.append(_text(f"! {command}\n\n{_between(text, 'result')}" if command else text))
+            found.append(show.prose(f"! {command}\n\n{_between(text, 'result')}" if command else text))
         elif "image_url" in part:
-            found.append(_image(_string(part, "image_url")))
+            found.append(_image(string(part, "image_url")))
         else:
-            found.append(_raw(part))
+            found.append(show.raw(part))
     return found
 
 
@@ -111,19 +95,19 @@ def _between(text: str, tag: str) -> str:
 def _call(body: Json, entry: Entry) -> list[Block]:
     title = entry.tool
     if body.get("type") == "custom_tool_call":
-        text = _string(body, "input")
-        return [Block("diff" if BEGIN in text else "tool_input", clean(text, keep_lines=True), title)]
+        text = string(body, "input")
+        return [show.diff(text, title) if BEGIN in text else show.given(text, title)]
     given = _arguments(body)
     command = command_of(given.get("cmd") or given.get("command"))
-    patch = command or _string(given, "input") or _string(given, "patch")
+    patch = command or string(given, "input") or string(given, "patch")
     if entry.tool == PATCH and BEGIN in patch:
-        return [Block("diff", clean(patch[patch.find(BEGIN) :], keep_lines=True), title)]
+        return [show.diff(patch[patch.find(BEGIN) :], title)]
     if command:
-        return [Block("tool_input", clean(command, keep_lines=True), title)]
+        return [show.given(command, title)]
     for name in ("message", "prompt"):
-        if text := _string(given, name):
-            return [Block("tool_input", clean(text, keep_lines=True), title)]
-    return [Block("tool_input", _pretty(given), title)]
+        if text := string(given, name):
+            return [show.given(text, title)]
+    return [show.given(show.pretty(given), title)]
 
 
 def _arguments(body: Json) -> Json:
@@ -133,7 +117,7 @@ def _arguments(body: Json) -> Json:
             given = json.loads(given, strict=False)
         except (ValueError, RecursionError):
             return {"arguments": given}
-    return _dict(given) or _dict(body.get("action"))
+    return table(given) or table(body.get("action"))
 
 
 def _result(body: Json, entry: Entry) -> list[Block]:
@@ -141,16 +125,16 @@ def _result(body: Json, entry: Entry) -> list[Block]:
     if isinstance(output, dict):
         output = cast("Json", output).get("content", output)
     if isinstance(output, str):
-        return [_output(_unpacked(output), entry.tool)]
+        return [show.output(_unpacked(output), entry.tool)]
     found: list[Block] = []
     for part in parts_of(output):
         if isinstance(part.get("text"), str):
-            found.append(_output(_string(part, "text"), entry.tool))
+            found.append(show.output(string(part, "text"), entry.tool))
         elif "image_url" in part:
-            found.append(_image(_string(part, "image_url")))
+            found.append(_image(string(part, "image_url")))
         else:
-            found.append(_raw(part))
-    return found or [_raw(output)]
+            found.append(show.raw(part))
+    return found or [show.raw(output)]
 
 
 def _unpacked(output: str) -> str:
@@ -158,45 +142,18 @@ def _unpacked(output: str) -> str:
     if not output.startswith('{"output":'):
         return output
     try:
-        told = _dict(json.loads(output, strict=False))
+        told = table(json.loads(output, strict=False))
     except (ValueError, RecursionError):
         return output
-    return _string(told, "output") or output
+    return string(told, "output") or output
 
 
 def _replacement(body: Json) -> list[Block]:
     """What the model is given instead of the conversation so far."""
     count = len(parts_of(body.get("replacement_history")))
-    return [Block("text", f"The model goes on with {count} messages instead of all before.")] if count else []
-
-
-def _output(text: str, title: str) -> Block:
-    return Block("tool_output", clean(without_colour(text), keep_lines=True), title)
-
-
-def _text(text: str) -> Block:
-    return Block("text", clean(without_colour(text), keep_lines=True))
+    return [show.prose(f"The model goes on with {count} messages instead of all before.")] if count else []
 
 
 def _image(url: str) -> Block:
     head, _, data = url.partition(",")
-    if head.startswith("data:"):
-        return Block("image", clean(f"{head[5:].partition(';')[0]}, {len(data) * 3 // 4 / 1000:,.0f} kB"))
-    return Block("image", clean(url))
-
-
-def _raw(value: object) -> Block:
-    return Block("raw", _pretty(value))
-
-
-def _pretty(value: object) -> str:
-    return clean(json.dumps(value, ensure_ascii=False, indent=2), keep_lines=True)
-
-
-def _dict(value: object) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}
-
-
-def _string(plain: Json, name: str) -> str:
-    value = plain.get(name)
-    return value if isinstance(value, str) else ""
+    return show.image(head[5:].partition(";")[0], data) if head.startswith("data:") else show.image(url)

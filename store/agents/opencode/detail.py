@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from ...model import Block, Entry
-from ...text import clean, without_colour
+from ..forms import show
 from ..forms.jsonl import lines, parse
 from ..forms.plain import items, string, table
+from ..forms.show import OpenFile
 from . import database
 from .faces import EDIT_TOOLS
 from .listing import open_file as open_session
 from .places import split
 from .reader import REVERT
 
-OpenFile = Callable[[str], BinaryIO]
 Json = dict[str, Any]
 
 
 def blocks(entry: Entry, open_file: OpenFile | None = None) -> list[Block]:
     """The parts of an entry in full; a record that is gone or unreadable is shown as such."""
     if REVERT in entry.id:
-        return [Block("text", entry.text)]
+        return [show.prose(entry.text)]
     found = records(entry, open_file)
     if not found:
-        return [Block("raw", "The record is no longer there.")]
+        return show.unread(b"")
     head = table(found[0].get("data"))
     if entry.kind == "prompt" or found[0].get("kind") == "message":
         if table(head.get("error")):
-            return [_raw(head["error"])]
+            return [show.raw(head["error"])]
         shown = [block for line in found[1:] for block in _asked(table(line.get("data")))]
-        return shown or [_raw(head)]
+        return shown or [show.raw(head)]
     return _part(head, entry)
 
 
@@ -61,10 +60,7 @@ def facts(entry: Entry, open_file: OpenFile | None = None) -> dict[str, str]:
         "session": entry.session,
         "record": entry.id.partition("#")[0],
     }
-    shown = {name: clean(str(value)) for name, value in told.items() if isinstance(value, str | int) and value != ""}
-    if entry.span is not None:
-        shown["file"] = clean(entry.span.file)
-    return shown
+    return show.facts_of(entry, told)
 
 
 def records(entry: Entry, open_file: OpenFile | None = None) -> list[Json]:
@@ -132,86 +128,64 @@ def _asked(part: Json) -> list[Block]:
     if kind == "text":
         if part.get("synthetic") or part.get("ignored"):
             return []
-        return [Block("text", clean(string(part, "text"), keep_lines=True))]
+        return [show.prose(string(part, "text"))]
     if kind == "file":
         return [_file(part)]
     if kind == "subtask":
         title = f"{string(part, 'agent')}: {string(part, 'description')}".strip(": ")
-        return [Block("text", clean(string(part, "prompt"), keep_lines=True), clean(title))]
+        return [show.prose(string(part, "prompt"), title)]
     if kind == "agent":
-        return [Block("text", clean(f"@{string(part, 'name')}"))]
+        return [show.prose(f"@{string(part, 'name')}")]
     if kind == "compaction":
         how = "Earlier messages are summed up for the model from here on; they stay in the session."
-        return [Block("text", how)]
-    return [_raw(part)]
+        return [show.prose(how)]
+    return [show.raw(part)]
 
 
 def _part(part: Json, entry: Entry) -> list[Block]:
     kind = part.get("type")
     if kind == "text":
-        return [Block("text", clean(without_colour(string(part, "text")), keep_lines=True))]
+        return [show.prose(string(part, "text"))]
     if kind == "reasoning":
-        return [Block("thinking", clean(string(part, "text"), keep_lines=True))]
+        return [show.thinking(string(part, "text"))]
     if kind == "tool":
         return _result(part) if entry.kind == "tool_result" else _call(part)
     if kind == "file":
         return [_file(part)]
     if kind == "subtask":
         return _asked(part)
-    return [_raw(part)]
+    return [show.raw(part)]
 
 
 def _call(part: Json) -> list[Block]:
     name, given = string(part, "tool"), table(table(part.get("state")).get("input"))
-    title = clean(name)
     path = string(given, "filePath") or string(given, "path")
-    if name in EDIT_TOOLS and path:
-        title = clean(f"{name} {path}")
+    title = f"{name} {path}" if name in EDIT_TOOLS and path else name
     edits = [table(edit) for edit in items(given.get("edits"))] or [given]
     if name in EDIT_TOOLS and any(isinstance(edit.get("oldString"), str) for edit in edits):
-        text = "".join(_signed(string(e, "oldString"), "-") + _signed(string(e, "newString"), "+") for e in edits)
-        return [Block("diff", clean(text, keep_lines=True).rstrip("\n"), title)]
+        return [show.replaced(((string(edit, "oldString"), string(edit, "newString")) for edit in edits), title)]
     for key in ("patchText", "content", "command", "prompt"):
         if isinstance(given.get(key), str):
-            kind = "diff" if key == "patchText" else "tool_input"
-            return [Block(kind, clean(given[key], keep_lines=True), title)]
-    return [Block("tool_input", _pretty(given), title)]
+            return [show.diff(given[key], title) if key == "patchText" else show.given(given[key], title)]
+    return [show.given(show.pretty(given), title)]
 
 
 def _result(part: Json) -> list[Block]:
     state = table(part.get("state"))
-    title = clean(string(part, "tool"))
     text = string(state, "error") if state.get("status") == "error" else string(state, "output")
-    found = [Block("tool_output", clean(without_colour(text), keep_lines=True), title)]
+    found = [show.output(text, string(part, "tool"))]
     told = table(state.get("metadata"))
     changed = table(told.get("filediff"))
     patch = string(told, "diff") or string(changed, "patch")
     if patch:
-        found.append(Block("diff", clean(patch, keep_lines=True), clean(string(changed, "file"))))
+        found.append(show.diff(patch, string(changed, "file")))
     elif isinstance(changed.get("before"), str) and isinstance(changed.get("after"), str):
-        text = _signed(changed["before"], "-") + _signed(changed["after"], "+")
-        found.append(Block("diff", clean(text, keep_lines=True).rstrip("\n"), clean(string(changed, "file"))))
+        found.append(show.replaced([(changed["before"], changed["after"])], string(changed, "file")))
     return found + [_file(table(item)) for item in items(state.get("attachments"))]
 
 
 def _file(part: Json) -> Block:
     url = string(part, "url")
-    size = f", {len(url) * 3 // 4 / 1000:,.0f} kB" if url.startswith("data:") else ""
-    shown = "" if url.startswith("data:") else f" {url}"
-    return Block("image", clean(f"{string(part, 'mime')}{size}{shown}".strip()), clean(string(part, "filename")))
-
-
-def _raw(value: object) -> Block:
-    return Block("raw", _pretty(value))
-
-
-def _pretty(value: object) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False, indent=2)
-    except RecursionError:
-        text = "(nested too deeply to be shown)"
-    return clean(text, keep_lines=True)
-
-
-def _signed(text: str, sign: str) -> str:
-    return "".join(f"{sign}{line}\n" for line in text.removesuffix("\n").split("\n")) if text else ""
+    if url.startswith("data:"):
+        return show.image(string(part, "mime"), url, string(part, "filename"))
+    return show.image(f"{string(part, 'mime')} {url}".strip(), title=string(part, "filename"))

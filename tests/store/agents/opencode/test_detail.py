@@ -60,7 +60,7 @@ def test_an_edit_shows_what_it_changed(session: OpenCodeSession) -> None:
     given = {"filePath": "/a.txt", "oldString": "a", "newString": "b"}
     call, result = call_and_result(session, Act("edit", given, "Edited.", metadata=told))
     assert call == [Block("diff", "-a\n+b", "edit /a.txt")]
-    assert result[1] == Block("diff", "@@ -1 +1 @@\n-a\n+b\n", "/a.txt")
+    assert result[1] == Block("diff", "@@ -1 +1 @@\n-a\n+b", "/a.txt")
 
 
 def test_an_edit_of_earlier_versions_has_the_texts_before_and_after(session: OpenCodeSession) -> None:
