@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, overload
+
+import msgspec
 
 from .errors import StoreDamaged
 from .git.refs import OPERATIONS as REF
@@ -28,6 +30,40 @@ FILE = "operation.json"
 MARKS = frozenset({"label", "pin", "unpin"})
 FINAL = frozenset({"delete", "expire", "purge"})
 """Operations that nothing takes back."""
+Changed = tuple[str, list[Any] | None, list[Any] | None]
+"""Path (surrogate escapes), node before, node after."""
+
+
+class Unread(Sequence[Changed]):
+    """The changes of an operation with many paths: how many is known, they are read when somebody asks for them."""
+
+    def __init__(self, count: int, read: Callable[[], Sequence[Changed]]) -> None:
+        self._count = count
+        self._read = read
+        self._held: Sequence[Changed] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Changed: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Changed]: ...
+    def __getitem__(self, index: int | slice) -> Changed | Sequence[Changed]:
+        return self._all()[index]
+
+    def __iter__(self) -> Iterator[Changed]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self._all()) == tuple(other)  # pyright: ignore[reportUnknownArgumentType]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _all(self) -> Sequence[Changed]:
+        if self._held is None:
+            self._held = self._read()
+        return self._held
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +82,8 @@ class Record:
     """Where the conversation went, or where the row belongs."""
     scope: str = ""
     guard: str = ""
-    changes: tuple[tuple[str, list[Any] | None, list[Any] | None], ...] = ()
-    """Path (surrogate escapes), node before, node after, for each path that was changed."""
+    changes: Sequence[Changed] = ()
+    """What became of each path that was changed."""
     merged: tuple[str, ...] = ()
     """Those of the paths whose new content was merged from somebody else's and the checkpoint's."""
     text: str = ""
@@ -102,7 +138,7 @@ def encode(record: Record) -> bytes:
 def decode(data: bytes, where: str) -> Record:
     """Reads operation.json; keys of a newer version are passed over. Raises StoreDamaged."""
     try:
-        plain: dict[str, Any] = json.loads(data)
+        plain: dict[str, Any] = _read(data)
         plain["changes"] = tuple(tuple(item) for item in plain.get("changes", ()))
         for name in ("merged", "rows", "sessions"):
             plain[name] = tuple(plain.get(name, ()))
@@ -111,23 +147,34 @@ def decode(data: bytes, where: str) -> Record:
         raise StoreDamaged(f"an operation cannot be read ({error})", path=where, todo="forkpoint verify") from None
 
 
-def chain(
-    objects: Objects, known: Sequence[tuple[str, Record]] = (), head: str | None = None
-) -> list[tuple[str, Record]]:
-    """All operations with their commits, the oldest first, up to `head` or the newest.
+def _read(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return json.loads(data)  # a path that is not UTF-8 has half a surrogate pair in it
 
-    Those in `known` are not read again.
-    """
-    held = dict(known)
-    found: list[tuple[str, Record]] = []
+
+def with_changes_of(record: Record, count: int, objects: Objects, commit: str) -> Record:
+    """A record whose changes stand in its commit alone. To look at them may raise StoreDamaged."""
+    return replace(record, changes=Unread(count, lambda: read(objects, commit).changes))
+
+
+def commits(objects: Objects, head: str | None = None) -> Iterator[str]:
+    """The commits of all operations up to `head` or the newest, the newest first."""
     commit = head or objects.ref(REF)
     while commit is not None:
-        if known and commit == known[-1][0]:
-            return [*known, *found[::-1]]
-        record = held.get(commit) or decode(objects.file(commit, FILE), commit)
-        found.append((commit, record))
+        yield commit
         commit = next(iter(objects.parents(commit)), None)
-    return found[::-1]
+
+
+def read(objects: Objects, commit: str) -> Record:
+    """The operation of a commit. Raises StoreDamaged."""
+    return decode(objects.file(commit, FILE), commit)
+
+
+def newest_first(objects: Objects) -> Iterator[tuple[str, Record]]:
+    """All operations with their commits; each is read when its turn comes. Raises StoreDamaged."""
+    return ((commit, read(objects, commit)) for commit in commits(objects))
 
 
 def changes_of(pairs: dict[bytes, tuple[Node | None, Node | None]]) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -288,17 +289,17 @@ class Workspace:
         if place is None or not complete:
             return None
         newest = complete[-1].stored
+        later = [act for act in content.operations if act.root == place.root.id and act.time > newest.checkpoint.time]
         try:
             found = dict(Objects(place.git_dir).state(newest))
+            done = [operations.pairs_of(act) for act in later]
         except StoreDamaged:
             return None
-        for act in content.operations:
-            if act.root == place.root.id and act.time > newest.checkpoint.time:
-                for path, (_, new) in operations.pairs_of(act).items():
-                    if new is None:
-                        found.pop(path, None)
-                    else:
-                        found[path] = new
+        for path, (_, new) in chain.from_iterable(changes.items() for changes in done):
+            if new is None:
+                found.pop(path, None)
+            else:
+                found[path] = new
         return found
 
     def now(self, *, locked: bool = False, wait: float | None = None) -> Side:

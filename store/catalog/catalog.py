@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypedDict, cast
 
 import msgspec
@@ -41,6 +41,8 @@ from .jsonlines import JsonLines, uncollected
 FILE = "catalog.json"
 ODD = (KeyError, TypeError, ValueError, msgspec.MsgspecError, StoreDamaged)
 """What documents raise that do not hold what they should."""
+MANY = 50
+"""Paths: what an operation did to more of them stays in its commit, so that the catalog does not grow with it."""
 ANEW = "the catalog was changed by something other than forkpoint: it was made anew from the objects"
 REPLACED = "the ledger, which tells where the refs stood, was taken away or replaced"
 
@@ -51,12 +53,17 @@ class _Point(TypedDict, total=False):
     """The row as JSON text with escapes, where a path in it is not UTF-8."""
 
 
-class _Act(TypedDict):
+class _Kept(TypedDict):
     commit: str
     record: str
 
 
-class _Session(_Act):
+class _Act(_Kept, total=False):
+    changed: int
+    """How many paths were changed, where the record is kept without them."""
+
+
+class _Session(_Kept):
     name: str
 
 
@@ -75,7 +82,7 @@ class _Tables(TypedDict, total=False):
 
 
 _SHAPE = repr([kind._fields for kind in (Checkpoint, Stored, Row, Mark)] + [field.name for field in fields(Record)])
-VERSION = "2-" + hashlib.blake2b(_SHAPE.encode(), digest_size=4).hexdigest()
+VERSION = "3-" + hashlib.blake2b(_SHAPE.encode(), digest_size=4).hexdigest()
 _BLANK: _Meta = {"ledger": Mark("", 0, ""), "witness": {}, "damaged": []}
 
 
@@ -118,14 +125,14 @@ class Written(NamedTuple):
     kept: Mapping[str, Kept] = {}
 
 
-def as_written(place: Place) -> Written:
+def as_written(place: Place, objects: Objects) -> Written:
     """Reads the file and compares it with nothing."""
     storage = JsonLines(place.workspace / FILE, VERSION, _Tables)
     with TinyDB(storage=lambda: storage) as database, suppress(*ODD):
         return Written(
             storage.state,
             tuple(_row(document) for document in database.table("points")),
-            tuple((act["commit"], _act(act)) for act in database.table("operations")),
+            tuple((act["commit"], _act(act, objects)) for act in database.table("operations")),
             {item["name"]: _session(item) for item in database.table("transcripts")},
         )
     return Written("changed")
@@ -173,6 +180,7 @@ class _Catalog:
         self._notices = [ANEW] if storage.state == "changed" else []
         self._judgement = Judgement({}, ())
         self._held: list[tuple[int, Row]] | None = None
+        self._done: list[tuple[str, Record]] | None = None
 
     def is_current(self, said: int) -> bool:
         """Whether there is nothing to catch up with."""
@@ -182,7 +190,7 @@ class _Catalog:
 
     def look_again(self) -> None:
         """Somebody else wrote the tables."""
-        self._held = None
+        self._held = self._done = None
 
     def catch_up(self) -> None:
         """Reads what is new, and lets go what is gone."""
@@ -221,7 +229,7 @@ class _Catalog:
         rows = [row for _, row in self._rows()]
         return Content(
             tuple(sorted(rows, key=lambda row: row.stored.checkpoint.time)),
-            tuple(_act(act) for act in self._acts),
+            tuple(record for _, record in self._operations()),
             tuple(self._about()["damaged"]),
             self._judgement.moved,
             tuple(dict.fromkeys(self._notices)),
@@ -239,12 +247,18 @@ class _Catalog:
             self._held = [(document.doc_id, _row(document)) for document in self._points]
         return self._held
 
+    def _operations(self) -> list[tuple[str, Record]]:
+        """Each operation with its commit, the oldest first; asked once, as the rows are."""
+        if self._done is None:
+            self._done = [(document["commit"], _act(document, self._objects)) for document in self._acts]
+        return self._done
+
     def _known(self) -> dict[str, str]:
         """Ref → commit of all that the tables hold."""
         known = {points.ref_of(row.stored.checkpoint.id): row.stored.commit for _, row in self._rows()}
         known |= {transcripts.REFS + item["name"]: item["commit"] for item in self._sessions}
-        acts = self._acts.all()
-        return known | ({operations.REF: acts[-1]["commit"]} if acts else {})
+        done = self._operations()
+        return known | ({operations.REF: done[-1][0]} if done else {})
 
     def _witnessed(self) -> tuple[dict[str, str], Mark]:
         """Where the refs were seen last: what is known here, and what the ledger tells since."""
@@ -331,20 +345,25 @@ class _Catalog:
     def _read_acts(self, refs: Mapping[str, str], moved: Iterable[Moved]) -> list[str]:
         """Takes in new operations; where they were moved or cannot be read, those that are known stay."""
         head = next((item.known for item in moved if item.ref == operations.REF), refs.get(operations.REF))
-        acts = [cast(_Act, dict(act)) for act in self._acts.all()]
-        if head is None or (acts and acts[-1]["commit"] == head):
+        done = self._operations()
+        last = done[-1][0] if done else None
+        if head is None or last == head:
             return []
-        known = {act["commit"]: _act(act) for act in acts}
+        new: list[str] = []
+        goes_on = False
         try:
-            chain = operations.chain(self._objects, list(known.items()), head)
+            for commit in operations.commits(self._objects, head):
+                goes_on = commit == last
+                if goes_on:
+                    break
+                new.append(commit)
+            read = [(commit, operations.read(self._objects, commit)) for commit in reversed(new)]
         except StoreDamaged:
             return [operations.REF]
-        if [commit for commit, _ in chain[: len(acts)]] != list(known):
+        if not goes_on:
             self._acts.truncate()
-            acts = []
-        self._acts.insert_multiple(
-            {"commit": commit, "record": operations.encode(record).decode()} for commit, record in chain[len(acts) :]
-        )
+        self._acts.insert_multiple(_kept(*item) for item in read)
+        self._done = [*done, *read] if goes_on else read
         return []
 
 
@@ -356,8 +375,17 @@ def _document(row: Row) -> _Point:
     return {"row": row}
 
 
-def _act(document: Mapping[str, Any]) -> Record:
-    return operations.decode(document["record"].encode(), document["commit"])
+def _kept(commit: str, record: Record) -> _Act:
+    if len(record.changes) <= MANY:
+        return {"commit": commit, "record": operations.encode(record).decode()}
+    text = operations.encode(replace(record, changes=())).decode()
+    return {"commit": commit, "record": text, "changed": len(record.changes)}
+
+
+def _act(document: Mapping[str, Any], objects: Objects) -> Record:
+    record = operations.decode(document["record"].encode(), document["commit"])
+    count = document.get("changed", 0)
+    return operations.with_changes_of(record, count, objects, document["commit"]) if count else record
 
 
 def _session(document: Mapping[str, Any]) -> Kept:

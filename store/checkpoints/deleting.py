@@ -182,7 +182,7 @@ def _finish(place: Place) -> None:
     except FileNotFoundError:
         return
     with place.writing("finish a deletion"):
-        record = next((act for _, act in operations.chain(Objects(place.git_dir)) if act.id == operation), None)
+        record = next((act for _, act in operations.newest_first(Objects(place.git_dir)) if act.id == operation), None)
         if record is None:
             # It was interrupted before it was decided: the points stay.
             place.deleting_file.unlink(missing_ok=True)

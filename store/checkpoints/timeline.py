@@ -140,7 +140,10 @@ def _calls_during(checkpoints: Sequence[Checkpoint]) -> list[list[Checkpoint]]:
 
 
 def _restored(act: Record, found: list[Transition]) -> Nodes:
-    changes = operations.pairs_of(act)
+    try:
+        changes = operations.pairs_of(act)
+    except StoreDamaged:
+        return {}  # then what it did counts as somebody else's work: that is kept
     merged = {os.fsencode(path) for path in act.merged}
     who = Who("person", session=act.session, text=act.summary, operation=act.id)
     shares: list[tuple[Author, Nodes]] = [

@@ -39,7 +39,7 @@ TOLD = 3
 def verify(workspace: Workspace, progress: Progress | None = None) -> list[Finding]:
     """Hashes everything again, and names what is broken: which checkpoint, which path, which session."""
     place = workspace.need_place()
-    written = catalog.as_written(place)
+    written = catalog.as_written(place, Objects(place.git_dir))
     content = workspace.content()
     objects = Objects(place.git_dir)
     hashing = Hashing(objects)
@@ -187,7 +187,7 @@ def _rows(written: catalog.Written, content: Content, objects: Objects, stored: 
         if row.stored != held or any(a != b for a, b in pairs if a is not None and b is not None):
             yield Finding(False, f"the catalog tells {_named(held.checkpoint)} otherwise than it is stored", REBUILD)
     with suppress(StoreDamaged):
-        chain = dict(operations.chain(objects))
+        chain = dict(operations.newest_first(objects))
         if any(chain.get(commit, record) != record for commit, record in written.operations):
             yield Finding(False, "the catalog tells operations otherwise than they are stored", REBUILD)
     for name, kept in written.kept.items():

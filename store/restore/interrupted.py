@@ -65,6 +65,6 @@ def standing(place: Place) -> tuple[tuple[bytes, str], ...]:
 
 def _is_recorded(place: Place, begun: Journal) -> bool:
     try:
-        return any(record.id == begun.operation for _, record in operations.chain(Objects(place.git_dir)))
+        return any(record.id == begun.operation for _, record in operations.newest_first(Objects(place.git_dir)))
     except StoreDamaged:
         return False

@@ -9,16 +9,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from forkpoint.store import operations
 from forkpoint.store.api import Store
 from forkpoint.store.catalog import catalog
 from forkpoint.store.catalog.content import Content
 from forkpoint.store.catalog.jsonlines import JsonLines
+from forkpoint.store.errors import StoreDamaged
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.proof import ledger, witness
 from tinydb import TinyDB
 
 from ...builders.folders import make
-from ...builders.tampering import git, place_of
+from ...builders.tampering import flip_object, git, place_of
 
 
 @pytest.fixture
@@ -107,6 +109,7 @@ def test_a_path_that_is_no_utf_8_is_kept_as_it_is(project: Path) -> None:
 
 WRITER = """
 import sys
+from forkpoint.store import operations
 from forkpoint.store.api import Store
 store = Store.open(sys.argv[1])
 for number in range(12):
@@ -157,3 +160,44 @@ def test_the_ledger_may_be_made_shorter(project: Path, monkeypatch: pytest.Monke
     assert load(project).notices == ()
     save(project, "new\n")
     assert [finding.what for finding in Store.open(project).verify() if not finding.ok] == []
+
+
+def test_what_was_done_to_many_paths_is_read_from_the_objects_once_somebody_asks(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"many/{number}" for number in range(catalog.MANY + 1)]
+    first = save(project, "1\n")
+    make(project, dict.fromkeys(names, "new\n"))
+    store = Store.open(project)
+    store.save()
+    done = store.restore(store.plan_restore(first, "files", everything=True))
+    assert len(done.done) == len(names)
+    [record] = load(project).operations
+    whole = tuple(record.changes)
+    assert [path for path, _, _ in whole] == sorted(names)
+    assert b"many/7" not in file_of(project).read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(Objects, "file", None)
+        [known] = load(project).operations
+        assert (known.id, len(known.changes)) == (record.id, len(names))
+    assert (tuple(known.changes), known.changes[0]) == (whole, whole[0])
+    assert [finding.what for finding in store.verify() if not finding.ok] == []
+    store.undo(store.plan_undo())
+    assert (project / "many/7").read_text() == "new\n"
+
+
+def test_an_operation_on_many_paths_that_cannot_be_read_any_more_is_named_and_the_rest_goes_on(project: Path) -> None:
+    first = save(project, "1\n")
+    make(project, {f"many/{number}": "new\n" for number in range(catalog.MANY + 1)})
+    store = Store.open(project)
+    store.save()
+    store.restore(store.plan_restore(first, "files", everything=True))
+    load(project)
+    flip_object(place_of(project), git(place_of(project), "rev-parse", f"{operations.REF}:{operations.FILE}"))
+    assert len(Store.open(project).tree("files").operations) == 1
+    make(project, {"a": "2\n"})
+    found = Store.open(project).plan_restore(first, "files", everything=True).inventory
+    assert [item.path for item in found.restored] == [b"a"]
+    with pytest.raises(StoreDamaged, match="forkpoint verify"):
+        Store.open(project).plan_undo()
+    assert any("operation" in finding.what for finding in Store.open(project).verify() if not finding.ok)

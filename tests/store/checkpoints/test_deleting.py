@@ -316,7 +316,7 @@ def test_a_point_that_was_stored_again_is_not_taken_by_an_old_deletion(project: 
     deleting.finish(place)
     assert one in refs(project)
     assert one not in [point.id for point in Store.open(project).tree("files").gone]
-    assert [act.kind for _, act in operations.chain(Objects(place.git_dir))] == ["delete"]
+    assert [act.kind for _, act in operations.newest_first(Objects(place.git_dir))] == ["delete"]
 
 
 def test_a_call_whose_files_before_it_were_deleted_is_counted_against_no_others(project: Path) -> None:
