@@ -32,6 +32,7 @@ from .model import (
     Covered,
     Diff,
     Entry,
+    FileText,
     ForkResult,
     Found,
     OnConflict,
@@ -56,6 +57,7 @@ from .restore.undoing import UndoPlan
 from .roots import replaced, take_over
 from .saving import Saved
 from .sides import Side
+from .text import path_text
 from .upkeep import repacking
 from .upkeep.repacking import Repacked
 from .workspace import Workspace
@@ -172,13 +174,23 @@ class Store:
         with self._workspace.lock:
             return history.authors(self._workspace, left, right, built.info.keys)
 
-    def touches(self, path: bytes, built: SessionTree) -> list[Touch]:
+    def touches(self, path: bytes, built: SessionTree, *, placed: bool = False) -> list[Touch]:
         """The moments at which a path, or what is in a folder, changed, and who changed it, told from a tree.
 
-        All sessions of the root count, the oldest moment first.
+        All sessions of the root count, the oldest moment first. `placed`: with the branches of other sessions, too.
         """
         with self._workspace.lock:
-            return history.touches(self._workspace, path, built)
+            return history.touches(self._workspace, path, built, placed=placed)
+
+    def touched(self, touch: Touch) -> Diff:
+        """What changed at one of these moments."""
+        with self._workspace.lock:
+            return history.between(self._workspace, {touch.path: (touch.old, touch.new)})
+
+    def done_by(self, operation: str) -> Diff:
+        """What a restore, an undo or a redo did to files."""
+        with self._workspace.lock:
+            return history.done_by(self._workspace, operation)
 
     def diff(
         self,
@@ -252,6 +264,18 @@ class Store:
         UsageError for another kind.
         """
         return self._search.search(query, kinds, limit, cancelled)
+
+    def file_text(self, point: str, path: bytes, query: str = "") -> FileText:
+        """A file of a stored checkpoint as text, with the words of a query marked. Raises UnknownId, TooLarge."""
+        from .search import finding
+
+        with self._workspace.lock:
+            stored, objects = self._workspace.stored(point), self._workspace.objects()
+            node = objects.nodes(stored, [path]).get(path) if stored is not None else None
+            if node is None:
+                raise UnknownId("this checkpoint has no such file", path=path_text(path))
+            data = objects.text(node.oid)
+        return finding.file_text(data, query)
 
     @property
     def _search(self) -> Searching:

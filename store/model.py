@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .hook import session_key
+from .states import Node
 
 Kind = Literal["prompt", "reply", "tool_call", "tool_result", "summary", "notice"]
 Reason = Literal["prompt", "tool", "start", "stop", "end", "manual", "guard", "import"]
@@ -292,6 +293,14 @@ class Touch:
     """The checkpoint that saw it first, of whichever session; None for what a restore or undo did."""
     added: int = 0
     removed: int = 0
+    session: str = ""
+    """Key of the session in which it was seen; "" for what was saved or done outside of any."""
+    branch: str = ""
+    """The branch of that session on which it was seen, where that is known."""
+    old: Node | None = None
+    """What had stood there …"""
+    new: Node | None = None
+    """… and what stood there then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +366,16 @@ class Found:
     """What was said and done, the newest first; then files."""
     more: bool
     """Whether there is more than was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file as it was at a checkpoint, to be shown."""
+
+    lines: tuple[str, ...]
+    """Cleaned, with blanks for tabs."""
+    marks: dict[int, tuple[tuple[int, int], ...]]
+    """Where the words of a query stand, by the number of the line, from 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Where = Literal["move", "tree", "diff", "list", "dialog", "everywhere"]
+Where = Literal[
+    "move", "tree", "detail", "diff", "list", "sessions", "moments", "found", "file", "dialog", "everywhere"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("branches", "b", "Branches", "branches", "tree", "see"),
     Action("operations", "o", "Operations", "operations, what can be undone", "tree", "see"),
     Action("sessions", "s", "Sessions", "sessions, everything by time", "tree", "see", footer=7),
+    Action("search_all", "S", "Search all", "search everything: all sessions, branches, files", "tree", "see"),
     Action("clock", "T", "Clock times", "clock times or ages", "tree", "see"),
+    # The detail
+    Action("follow", "enter,l,right", "Open", "open what is folded; of a file, its history", "detail", "fold", 1, False),
+    Action("close_part", "h,left", "Fold", "fold it again, or back to the tree", "detail", "fold", palette=False),
     # The diff
     Action("previous_hunk", "[", "Previous hunk", "previous, next hunk", "diff", "diff"),
     Action("next_hunk", "]", "Next hunk", "previous, next hunk", "diff", "diff", footer=2),
@@ -102,12 +108,33 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit", "e", "Editor", "open the file here in $EDITOR", "diff", "diff", footer=7),
     Action("files", "b", "Files", "list of files", "diff", "diff", footer=6),
     Action("restore_file", "r", "Go back…", "go back to the older side", "diff", "diff", footer=8),
-    Action("copy_hunk", "y", "Copy", "copy this hunk", "diff", "diff"),
+    Action("copy_hunk", "y", "Copy", "copy this hunk; at a heading the file's path", "diff", "diff", footer=11),
+    Action("diff_search", "/", "Search", "search in the diff", "diff", "diff", footer=10),
+    Action("diff_next_hit", "n", "Next hit", "next, previous hit", "diff", "diff"),
+    Action("diff_previous_hit", "N", "Previous hit", "next, previous hit", "diff", "diff"),
+    Action("slide_left", "left", "To the left", "cut lines: to the left, right", "diff", "diff", palette=False),
+    Action("slide_right", "right", "To the right", "cut lines: to the left, right", "diff", "diff", palette=False),
     Action("close", "escape,q", "Back", "back", "diff", "diff", footer=1, palette=False),
     # Lists: sessions, branches, operations, help
     Action("choose", "enter", "Open", "open the row", "list", "lists", footer=1, palette=False),
     Action("list_filter", "/", "Filter", "filter the list", "list", "lists", footer=2),
     Action("leave", "escape,q", "Back", "clear the filter, then back", "list", "lists", footer=3, palette=False),
+    # Sessions, and everything by time
+    Action("all_folders", "a", "All folders", "sessions of this folder, of all folders", "sessions", "lists", footer=4),
+    Action("moment_diff", "d", "Diff", "what changed up to this point", "moments", "lists", footer=4),
+    Action("moment_now", "D", "Diff to now", "what changed from this point to now", "moments", "lists", footer=5),
+    Action("moment_copy", "y", "Copy the id", "copy this point's id", "moments", "lists"),
+    # Search
+    Action("go_there", "enter", "Go there", "go to the row, or to the file as it was", "found", "search", 1, False),
+    Action("search_words", "/", "Words", "change what is looked for", "found", "search", footer=2),
+    Action("search_kinds", "v", "Kinds", "all, prompts, replies, calls, outputs, files", "found", "search", footer=3),
+    Action("search_copy", "y", "Copy", "copy the line that was found", "found", "search", footer=4),
+    Action("search_back", "escape,q", "Back", "stop looking, then back", "found", "search", 5, False),
+    # A file as it was
+    Action("file_row", "enter", "Go to its row", "go to the row of its checkpoint", "file", "file", 1, False),
+    Action("file_diff", "d", "Diff to now", "what changed from this checkpoint to now", "file", "file", footer=2),
+    Action("file_copy", "y", "Copy", "copy this line", "file", "file", footer=3),
+    Action("file_back", "escape,q", "Back", "back", "file", "file", 4, False),
     # Dialogs
     _dialog("scope_files", "f", "what goes back: files, conversation or both"),
     _dialog("scope_conversation", "c", "what goes back: files, conversation or both"),
@@ -142,8 +169,13 @@ KEY_NAMES = {
 PLACES: dict[Where, str] = {
     "move": "every list and pane",
     "tree": "tree",
+    "detail": "detail",
     "diff": "diff",
     "list": "lists",
+    "sessions": "sessions",
+    "moments": "everything, by time",
+    "found": "search",
+    "file": "a file as it was",
     "dialog": "dialogs",
     "everywhere": "everywhere",
 }

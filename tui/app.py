@@ -49,6 +49,8 @@ class ForkpointApp(App[None]):
         self.store = store
         self.first_session = session
         self.signs = signs or signs_for()
+        self.searched = ""
+        """What was looked for last in everything."""
         self._clock = clock
         self._threads = ThreadPoolExecutor(THREADS, "store")
         for theme in themes():

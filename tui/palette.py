@@ -11,7 +11,7 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from .actions import Action, actions_of, key_names
 from .screens.page import Page
 
-ORDER = {"act": 0, "diff": 0, "see": 1, "lists": 1, "fold": 2, "move": 3}
+ORDER = {"act": 0, "diff": 0, "see": 1, "lists": 1, "search": 1, "file": 1, "fold": 2, "move": 3}
 """Which group comes first while nothing is typed."""
 
 

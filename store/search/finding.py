@@ -8,16 +8,17 @@ from itertools import islice
 from typing import Any
 
 from ..catalog.content import Row
+from ..git.compare import is_binary
 from ..git.reader import Objects
 from ..hook import session_key
-from ..model import Hit, SessionInfo
+from ..model import FileText, Hit, SessionInfo
 from ..resolve import FILES
 from ..text import clean
 from . import versions
 from .index import Cancelled, has_words
 from .talk import unpacked
 from .versions import Moments, Stay
-from .wanted import Wanted
+from .wanted import Wanted, wanted
 
 BEFORE, EXCERPT = 60, 240
 """Letters of a line that are shown before the words, and in all."""
@@ -28,13 +29,13 @@ COLUMNS = "sessions.key, entry, kind, flavour, tool, time, turn, branch, said.te
 
 def in_talk(
     connection: sqlite3.Connection,
-    wanted: Wanted,
+    looked_for: Wanted,
     kinds: Sequence[str],
     infos: Mapping[str, SessionInfo],
     cancelled: Callable[[], bool],
 ) -> Generator[Hit]:
     """Entries that hold all the words, those that were indexed last first."""
-    match = wanted.match if has_words(connection) else ""
+    match = looked_for.match if has_words(connection) else ""
     among = f" AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
     if match:
         query = (
@@ -52,11 +53,11 @@ def in_talk(
             raise Cancelled
         text = unpacked(data)
         info = infos.get(key)
-        if info is not None and wanted.held_by(text):
-            yield _of_entry(wanted, info, told, text)
+        if info is not None and looked_for.held_by(text):
+            yield _of_entry(looked_for, info, told, text)
 
 
-def _of_entry(wanted: Wanted, info: SessionInfo, told: Sequence[Any], text: str) -> Hit:
+def _of_entry(looked_for: Wanted, info: SessionInfo, told: Sequence[Any], text: str) -> Hit:
     entry, kind, flavour, tool, time, turn, branch = told
     return Hit(
         kind=kind,
@@ -69,20 +70,20 @@ def _of_entry(wanted: Wanted, info: SessionInfo, told: Sequence[Any], text: str)
         flavour=flavour,
         tool=tool,
         turn=turn,
-        **_shown(wanted, text),
+        **_shown(looked_for, text),
     )
 
 
 def in_files(
     connection: sqlite3.Connection,
-    wanted: Wanted,
+    looked_for: Wanted,
     objects: Objects,
     rows: Sequence[Row],
     infos: Mapping[str, SessionInfo],
     cancelled: Callable[[], bool],
 ) -> Generator[Hit]:
     """Files of checkpoints that hold all the words, in their names or inside; of each path the newest version."""
-    match = wanted.match if has_words(connection) else ""
+    match = looked_for.match if has_words(connection) else ""
     query = "SELECT id, path, oid FROM files ORDER BY id DESC"
     if match:
         query = (
@@ -97,21 +98,23 @@ def in_files(
         if path in seen:
             continue
         text = versions.text_of(objects, path, oid.hex())
-        if wanted.held_by(text):
+        if looked_for.held_by(text):
             found = stays.execute("SELECT root, first, last FROM stays WHERE file = ?", (number,)).fetchall()
             points = [row for stay in found for row in moments.of(Stay(*stay))]
             if points:
                 seen.add(path)
-                yield _of_file(wanted, path, points, text, infos)
+                yield _of_file(looked_for, path, points, text, infos)
 
 
-def _of_file(wanted: Wanted, path: bytes, points: Sequence[Row], text: str, infos: Mapping[str, SessionInfo]) -> Hit:
+def _of_file(
+    looked_for: Wanted, path: bytes, points: Sequence[Row], text: str, infos: Mapping[str, SessionInfo]
+) -> Hit:
     """The version at the checkpoint that saw it first."""
     first = min((row.stored.checkpoint for row in points), key=lambda point: point.time)
     key = session_key(first.agent, first.session) if first.session else ""
     info = next((info for info in infos.values() if key and key in info.keys), None)
     name, _, inside = text.partition("\n")
-    shown = _shown(wanted, inside, whole=wanted.first(inside) >= 0)
+    shown = _shown(looked_for, inside, whole=looked_for.first(inside) >= 0)
     return Hit(
         kind="file",
         time=first.time,
@@ -121,16 +124,16 @@ def _of_file(wanted: Wanted, path: bytes, points: Sequence[Row], text: str, info
         branch="",
         path=path,
         name=name,
-        name_marks=tuple(wanted.places(name)),
+        name_marks=tuple(looked_for.places(name)),
         point=first.id,
         until=max(row.stored.checkpoint.time for row in points),
         **shown,
     )
 
 
-def _shown(wanted: Wanted, text: str, *, whole: bool = True) -> dict[str, Any]:
+def _shown(looked_for: Wanted, text: str, *, whole: bool = True) -> dict[str, Any]:
     """The line on which the words stand, with the lines around it."""
-    place = wanted.first(text)
+    place = looked_for.first(text)
     if not whole or place < 0:
         return {"line": 0, "text": "", "marks": (), "before": (), "after": ()}
     start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
@@ -139,7 +142,7 @@ def _shown(wanted: Wanted, text: str, *, whole: bool = True) -> dict[str, Any]:
     left = start if place - start <= BEFORE or end - start <= EXCERPT else place - BEFORE
     right = min(end, left + EXCERPT)
     excerpt = ("…" if left > start else "") + text[left:right] + ("…" if right < end else "")
-    shown, marks = cleaned(excerpt, wanted)
+    shown, marks = cleaned(excerpt, looked_for)
     above = text[max(0, start - LINES * EXCERPT) : max(0, start - 1)].split("\n")[-LINES:] if start else []
     below = text[end + 1 : end + LINES * EXCERPT].split("\n")[:LINES] if end < len(text) else []
     return {
@@ -151,16 +154,31 @@ def _shown(wanted: Wanted, text: str, *, whole: bool = True) -> dict[str, Any]:
     }
 
 
-def cleaned(text: str, wanted: Wanted) -> tuple[str, tuple[tuple[int, int], ...]]:
+def cleaned(text: str, looked_for: Wanted) -> tuple[str, tuple[tuple[int, int], ...]]:
     """A line that can be shown, and where the words stand in it then: what is made visible takes more room."""
     shown, marks, at = "", list[tuple[int, int]](), 0
-    for start, end in wanted.places(text):
+    for start, end in looked_for.places(text):
         shown += clean(text[at:start])
         inside = clean(text[start:end])
         marks.append((len(shown), len(shown) + len(inside)))
         shown += inside
         at = end
     return shown + clean(text[at:]), tuple(marks)
+
+
+def file_text(data: bytes, query: str) -> FileText:
+    """The bytes of a file as lines to be shown, with the words of a query marked."""
+    if is_binary(data):
+        return FileText((f"binary, {len(data):,} bytes",), {})
+    looked_for = wanted(query)
+    lines: list[str] = []
+    marks: dict[int, tuple[tuple[int, int], ...]] = {}
+    for number, line in enumerate(data.decode("utf-8", "replace").splitlines()):
+        shown, found = cleaned(line.expandtabs(4), looked_for)
+        lines.append(shown)
+        if found:
+            marks[number] = found
+    return FileText(tuple(lines), marks)
 
 
 def first(hits: Iterator[Hit], limit: int) -> tuple[list[Hit], bool]:

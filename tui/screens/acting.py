@@ -287,6 +287,11 @@ class Acting(Page):
 
         self.open(OperationsScreen(), self._chosen)
 
+    def action_search_all(self) -> None:
+        from .search import SearchScreen
+
+        self.open(SearchScreen(), self._chosen)
+
     def action_sessions(self) -> None:
         from .sessions import SessionsScreen
 
