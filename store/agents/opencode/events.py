@@ -6,10 +6,10 @@ a call of the tool "task") is told as the work of the session that it belongs to
 
 from __future__ import annotations
 
-from ... import lightjson as json
 from ...hook import HookEvent, Step
-from ...light import Mapping, cast
+from ...light import Mapping
 from ...text import first_line
+from ..forms import payload
 from ..forms.background import detaches
 from . import NAME
 from .places import database
@@ -60,21 +60,22 @@ _PATHS = ("filePath", "path")
 _DETAILS = ("command", "filePath", "description", "path", "url", "query", "pattern", "name")
 
 
-def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
+def parse(data: bytes, env: Mapping[str, str]) -> HookEvent:
     """Reads what the plugin gave on standard input; anything that is no JSON object is an event without a name."""
-    data = _payload(payload)
-    tool_input = _table(data, "input")
-    session, tool, folder = _text(data, "session"), _text(data, "tool"), _text(data, "directory")
-    name, child = _text(data, "event"), _text(data, "child")
+    told = payload.read(data)
+    tool_input = payload.table(told, "input")
+    session, tool, folder = payload.text(told, "session"), payload.text(told, "tool"), payload.text(told, "directory")
+    name, child = payload.text(told, "event"), payload.text(told, "child")
     writes = name == "tool.execute.before" and tool in EDIT_TOOLS
     name = _NAMES.get(name, name)
     base = folder.rstrip("/") + "/"
     file = database(env)
-    pid = data.get("pid")
-    command = _text(tool_input, "command") if tool in _SHELLS else ""
-    detail = next((value for key in _DETAILS if (value := _text(tool_input, key))), "")
-    moment = f"{tool} {detail.removeprefix(base)}" if tool else _text(data, "text")
-    paths = [*(_text(tool_input, key) for key in _PATHS), *patched(_text(tool_input, "patchText"))] if writes else []
+    command = payload.text(tool_input, "command") if tool in _SHELLS else ""
+    paths = (
+        [*(payload.text(tool_input, key) for key in _PATHS), *patched(payload.text(tool_input, "patchText"))]
+        if writes
+        else []
+    )
     return HookEvent(
         agent=NAME,
         name="SubagentStop" if name == "Stop" and child else name,
@@ -82,32 +83,30 @@ def parse(payload: bytes, env: Mapping[str, str]) -> HookEvent:
         transcript=f"{file}#{child or session}" if file and session else "",
         folder=folder,
         cwd=folder,
-        prompt=_text(data, "prompt"),
-        call=_text(data, "call"),
+        prompt=payload.text(told, "prompt"),
+        call=payload.text(told, "call"),
         tool=tool,
         subagent=child,
         source="startup" if name == "SessionStart" else "",
-        text=first_line(moment),
+        text=payload.called(tool, tool_input, _DETAILS, folder) or first_line(payload.text(told, "text")),
         named=tuple(path if path.startswith("/") else base + path for path in paths if path),
-        pid=pid if isinstance(pid, int) and pid > 0 else 0,
+        pid=payload.process(told.get("pid")),
         background="detached" if command and detaches(command) else "",
     )
 
 
 def step(event: HookEvent) -> Step:
     """What is to be recorded at this event."""
-    if event.name == "tool.execute.before":
-        return Step() if event.tool in READ_ONLY else Step("drift", "tool", "before", call="opens")
-    if event.name == "tool.execute.after":
-        return Step() if event.tool in READ_ONLY else Step("drift", "tool", "after", call="ends")
+    if event.name in ("tool.execute.before", "tool.execute.after"):
+        return payload.of_call(event.tool, before=event.name == "tool.execute.before", read_only=READ_ONLY)
     if event.name == "chat.message":
         # What a sub-agent is asked is no prompt of the person.
-        return Step() if event.subagent else Step("always", "prompt", "before", over="turn", tells=True)
+        return payload.NOTHING if event.subagent else payload.PROMPTED
     if event.name in ("Stop", "SubagentStop"):
-        return Step("drift", "stop", "after", over="subagent" if event.subagent else "turn")
+        return payload.SUB_AGENT_STOPS if event.subagent else payload.STOPS
     if event.name == "SessionStart":
-        return Step() if event.subagent else Step("drift", "start", "after", tells=True)
-    return Step("drift", "end", "after", over="session") if event.name == "SessionEnd" else Step()
+        return payload.NOTHING if event.subagent else payload.STARTS
+    return payload.ENDS if event.name == "SessionEnd" else payload.NOTHING
 
 
 def has_ended(transcript: str, call: str) -> bool:
@@ -122,22 +121,3 @@ def patched(text: str) -> list[str]:
     marks = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
     lines = text.split("\n") if text else []
     return [line.partition(": ")[2].strip() for line in lines if line.startswith(marks)]
-
-
-def _payload(payload: bytes) -> Mapping[str, object]:
-    try:
-        data: object = json.loads(payload)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("Mapping[str, object]", data) if isinstance(data, dict) else {}
-
-
-def _table(data: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = data.get(key)
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
-
-
-def _text(data: Mapping[str, object], key: str) -> str:
-    value = data.get(key)
-    # A lone surrogate cannot be written to any file or shown: escape sequences may bring one.
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
