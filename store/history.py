@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from . import diff
+from . import diff, operations
 from .checkpoints.authors import seen_from
 from .conversation import tree
-from .model import Point, SessionTree, Touch, Who
+from .hook import session_key
+from .model import Diff, Point, SessionTree, Touch, Who
 from .states import Node
 
 if TYPE_CHECKING:
     from .git.reader import Objects
     from .workspace import Workspace
-
-UNRECORDED = Who("unsure", maybe=("since the newest checkpoint",))
 
 
 def authors(workspace: Workspace, left: str, right: str | None, family: tuple[str, ...]) -> dict[bytes, list[Who]]:
@@ -39,10 +39,17 @@ def authors(workspace: Workspace, left: str, right: str | None, family: tuple[st
     return found
 
 
-def touches(workspace: Workspace, path: bytes, built: SessionTree) -> list[Touch]:
-    """The moments at which a path, or what is in a folder, changed, the oldest first; of all sessions of the root."""
+def touches(workspace: Workspace, path: bytes, built: SessionTree, *, placed: bool = False) -> list[Touch]:
+    """The moments at which a path, or what is in a folder, changed, the oldest first; of all sessions of the root.
+
+    `placed`: the branches of other sessions are told too, for which these are read.
+    """
     content = workspace.content()
     points = {point.id: point for point in tree.bare(content.rows)} | {point.id: point for point in built.points}
+    sessions = {
+        record.id: session_key(record.agent, record.session) if record.session else ""
+        for record in (row.stored.checkpoint for row in content.rows)
+    }
     objects = workspace.objects() if workspace.place is not None else None
     found: list[Touch] = []
     for transition in workspace.transitions(only=path):
@@ -51,8 +58,43 @@ def touches(workspace: Workspace, path: bytes, built: SessionTree) -> list[Touch
         who = seen_from(transition.who, built.info.keys)
         for name, pair in sorted(transition.changes.items()):
             if _is_in(name, path) and objects is not None:
-                found.append(_touch(objects, name, pair, transition.time, who, point))
-    return found
+                touch = _touch(objects, name, pair, transition.time, who, point)
+                session = sessions.get(transition.point, "") if point is not None else who.session
+                found.append(replace(touch, session=session, branch=point.branch if point is not None else ""))
+    return _placed(workspace, found, built) if placed else found
+
+
+def _placed(workspace: Workspace, found: list[Touch], built: SessionTree) -> list[Touch]:
+    """The same, with the branches of all sessions."""
+    others = {touch.session for touch in found if touch.session and touch.session not in built.info.keys}
+    points: dict[str, Point] = {}
+    for info in workspace.known_sessions():
+        if others.intersection(info.keys):
+            points |= {point.id: point for point in workspace.tree_of(info).points}
+    return [
+        replace(touch, point=points[touch.point.id], branch=points[touch.point.id].branch)
+        if touch.point is not None and touch.point.id in points
+        else touch
+        for touch in found
+    ]
+
+
+def between(workspace: Workspace, changes: Mapping[bytes, tuple[Node | None, Node | None]]) -> Diff:
+    """How paths differ whose two contents are known: what was seen at one moment, or done by one operation."""
+    if workspace.place is None:
+        return Diff("", "", ())
+    objects = workspace.objects()
+
+    def read(_: bytes, node: Node) -> bytes:
+        return objects.text(node.oid)
+
+    return Diff("", "", tuple(diff.in_full(changes, read, read, diff.exact_renames(changes))))
+
+
+def done_by(workspace: Workspace, operation: str) -> Diff:
+    """What a restore, an undo or a redo did to files."""
+    act = next((act for act in workspace.acts() if act.id == operation), None)
+    return between(workspace, operations.pairs_of(act) if act is not None else {})
 
 
 def _is_in(name: bytes, path: bytes) -> bool:
@@ -66,7 +108,7 @@ def _touch(
         return objects.text(node.oid)
 
     lines = diff.count(path, *pair, read, read)
-    return Touch(path, _status(*pair), time, who, point, *(lines or (0, 0)))
+    return Touch(path, _status(*pair), time, who, point, *(lines or (0, 0)), old=pair[0], new=pair[1])
 
 
 def _status(old: Node | None, new: Node | None) -> Literal["added", "deleted", "modified", "mode", "type"]:

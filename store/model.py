@@ -281,6 +281,10 @@ class Who:
     """Unsure: a line for each who could have done it."""
 
 
+UNRECORDED = Who("unsure", maybe=("since the newest checkpoint",))
+"""Who changed what no checkpoint has seen yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Touch:
     """One moment at which one path changed."""
