@@ -93,7 +93,7 @@ def conversation(store: Store, outline: Outline, row: Row, signs: Signs) -> list
         return branch_told(outline, row)
     if row.entry is None:
         return [text(f"{reason(point)}.", "said") for point in row.points]
-    if row.kind == "entry":
+    if row.kind in ("entry", "result"):
         return entry_told(store, row)
     paragraphs = [*entry_told(store, row), BLANK]
     told = 0
@@ -210,11 +210,10 @@ def branch_told(outline: Outline, row: Row) -> list[Paragraph]:
     at = outline.index[row.key]
     inner = outline.rows[at + 1 : row.end]
     prompts = [inside for inside in inner if inside.kind == "prompt"]
-    entries = sum(1 for inside in inner if inside.entry is not None)
     fork = outline.rows[outline.index[branch.fork]] if branch.fork in outline.index else None
     paragraphs = [
         text(f"Branch {one_line(branch.name)}, {branch.state}.", "text"),
-        text(f"{count(len(prompts), 'prompt')}, {count(entries, 'entry', 'entries')}.", "muted"),
+        text(f"{count(len(prompts), 'prompt')}, {count(row.entries, 'entry', 'entries')}.", "muted"),
     ]
     if fork is not None:
         paragraphs.append(text(f"It leaves the conversation after “{one_line(fork.text)}”.", "muted"))

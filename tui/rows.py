@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from ..store.model import Branch, Entry, Operation, Point
 
-RowKind = Literal["prompt", "summary", "entry", "point", "operation", "branch"]
+RowKind = Literal["prompt", "summary", "entry", "result", "point", "operation", "branch"]
+"""A result stands inside of its call; where the call is not known it is an entry like others."""
 
 
 @dataclass(slots=True)
@@ -28,21 +29,27 @@ class Row:
     """On the line that the conversation goes on from."""
     parent: int
     """Index of the row that it folds into, or -1."""
-    end: int = 0
-    """Index after its last row inside."""
     entry: Entry | None = None
-    result: Entry | None = None
-    """What a tool call brought back."""
-    points: list[Point] = field(default_factory=list[Point])
-    """Checkpoints of this very row, the newest last."""
-    gone: list[Point] = field(default_factory=list[Point])
-    """Checkpoints that stood here, and whose files were deleted."""
-    moved: list[Point] = field(default_factory=list[Point])
-    """Checkpoints whose differences the row sums up: a turn's, or its own."""
-    operation: Operation | None = None
-    branch: Branch | None = None
     at: str = ""
     """The entry at or after which this row stands; "" before the first."""
+    end: int = 0
+    """Index after its last row inside."""
+    result: Entry | None = None
+    """What a tool call brought back."""
+    points: Sequence[Point] = ()
+    """Checkpoints of this very row, the newest last."""
+    gone: Sequence[Point] = ()
+    """Checkpoints that stood here, and whose files were deleted."""
+    moved: Sequence[Point] = ()
+    """Checkpoints whose differences the row sums up: a turn's, or its own."""
+    errors: int = 0
+    """Calls and replies inside of it that failed."""
+    agents: int = 0
+    """Calls inside of it that started a sub-agent; of such a call itself one more."""
+    entries: int = 0
+    """Of a branch: entries inside of it, results left out."""
+    operation: Operation | None = None
+    branch: Branch | None = None
 
     @property
     def heads(self) -> bool:
@@ -52,6 +59,11 @@ class Row:
     @property
     def error(self) -> bool:
         return bool((self.entry and self.entry.error) or (self.result and self.result.error))
+
+    @property
+    def compaction(self) -> bool:
+        """Stands for a part of the conversation that the agent put into few words."""
+        return self.kind == "summary" or (self.entry is not None and self.entry.flavour == "compaction")
 
     @property
     def point(self) -> Point | None:
@@ -70,18 +82,21 @@ class Row:
     @property
     def lines(self) -> tuple[int, int] | None:
         """Lines that came and went here; None where nothing was counted."""
-        counted = [point for point in self.moved if point.added is not None or point.removed is not None]
-        if not counted:
-            return None
-        return sum(point.added or 0 for point in counted), sum(point.removed or 0 for point in counted)
+        added = removed = None
+        for point in self.moved:
+            if point.added is not None:
+                added = (added or 0) + point.added
+            if point.removed is not None:
+                removed = (removed or 0) + point.removed
+        return None if added is None and removed is None else (added or 0, removed or 0)
 
 
 FILTERS: dict[str, Callable[[Row], bool]] = {
     "all": lambda row: True,
     "prompts": lambda row: row.heads,
-    "changes": lambda row: row.kind != "branch" and bool(row.moved) and row.lines != (0, 0),
-    "checkpoints": lambda row: bool(row.points),
+    "changes": lambda row: bool(row.moved) and row.kind != "branch" and row.lines != (0, 0),
     "labelled": lambda row: any(point.label or point.pinned for point in row.points),
+    "errors": lambda row: row.error,
 }
 
 

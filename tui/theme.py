@@ -32,6 +32,8 @@ class Signs:
     mark: str = "◇"
     back: str = "↩"
     fork: str = "⑂"
+    agent: str = "↳"
+    compaction: str = "≡"
     more: str = "…"
     cut: str = "»"
     arrow: str = "→"
@@ -65,6 +67,8 @@ PLAIN = Signs(
     mark="=",
     back="~",
     fork="Y",
+    agent="&",
+    compaction="%",
     more="~",
     cut=">",
     arrow="->",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 from forkpoint.store.model import Entry
@@ -12,8 +13,9 @@ from tests.builders.tree import Conversation, headers_session, long_session
 
 
 def lines(outline: Outline, shown: list[int] | None = None) -> list[str]:
-    """Rows as text: branch depth as bars, insets as blanks."""
-    rows = outline.rows if shown is None else [outline.rows[at] for at in shown]
+    """Rows as text: branch depth as bars, insets as blanks; of all rows the results are left out."""
+    found = [row for row in outline.rows if row.kind != "result"]
+    rows = found if shown is None else [outline.rows[at] for at in shown]
     return [f"{'| ' * row.depth}{'  ' * row.inset}{row.text}" for row in rows]
 
 
@@ -37,7 +39,7 @@ def test_turns_fold_to_their_prompt_and_a_left_branch_to_one_line() -> None:
     ]
 
 
-def test_an_unfolded_turn_shows_calls_without_their_results() -> None:
+def test_an_unfolded_turn_shows_its_calls_and_an_unfolded_call_its_result() -> None:
     outline = Outline(headers_session().tree())
     assert folded(outline, "Accept")[1:7] == [
         "Accept empty header values",
@@ -47,13 +49,15 @@ def test_an_unfolded_turn_shows_calls_without_their_results() -> None:
         "  Edit tests/test_parse.py",
         "  Empty values pass now, but two tests still fail.",
     ]
-    assert row_of(outline, "Bash pytest").error
-    assert row_of(outline, "Bash pytest").result is not None
+    call = row_of(outline, "Bash pytest")
+    assert call.error
+    assert folded(outline, "Accept", "Bash pytest")[4:6] == ["  Bash pytest -q", "    exit 1, 2 failed"]
+    assert outline.rows[outline.index[call.result.id if call.result else ""]].text == "exit 1, 2 failed"
 
 
 def test_only_a_branch_that_was_left_is_indented() -> None:
     outline = Outline(headers_session().tree())
-    assert [row.text for row in outline.rows if row.depth] == [
+    assert [row.text for row in outline.rows if row.depth and row.kind != "result"] == [
         "Use a regular expression instead",
         "Use a regular expression instead",
         "Edit src/headers/parse.py",
@@ -80,7 +84,7 @@ def test_a_fork_in_the_middle_of_a_turn_stands_after_the_turn() -> None:
     told.prompt("Only a, please")
     outline = Outline(told.tree())
     assert lines(outline) == ["Begin", "  Edit a.py", "| Edit b.py", "| Edit b.py", "| Both done", "Only a, please"]
-    branch = outline.rows[2]
+    branch = next(row for row in outline.rows if row.branch)
     assert branch.kind == "branch"
     assert branch.target == branch.branch.head if branch.branch else False
 
@@ -115,7 +119,11 @@ def test_a_sub_agent_stands_inside_of_its_call() -> None:
     told.reply("Found it")
     outline = Outline(told.tree())
     assert folded(outline, "Look") == ["Look around", "  Task find the parser", "  Found it"]
-    assert folded(outline, "Look", "Task")[2:4] == ["    Grep parse", "    It is in parse.py"]
+    assert folded(outline, "Look", "Task")[2:4] == [
+        "    Grep parse",
+        "    It is in parse.py",
+    ]
+    assert row_of(outline, "Task").agents == row_of(outline, "Look").agents == 1
 
 
 def test_a_compaction_heads_what_comes_after_it() -> None:
@@ -209,7 +217,7 @@ def test_filters_keep_the_way_to_what_they_want() -> None:
 def test_fifty_thousand_entries_in_one_chain_need_no_recursion() -> None:
     outline = Outline(long_session(500, 50))
     assert len(unfolded_rows(outline.rows, set())) == 500
-    assert len(outline.rows) == 500 * 51
+    assert len(outline.rows) == 500 * 101
 
 
 def test_a_thousand_forks_inside_each_other_need_no_recursion() -> None:
@@ -233,3 +241,69 @@ def test_a_parent_that_is_missing_begins_a_line() -> None:
     told.entries.append(Entry("lost", "gone", "reply", told.clock, "an orphan", told.session))
     told.branch_of["lost"] = "lost"
     assert "| an orphan" in lines(Outline(told.tree()))
+
+
+def told_further(told: Conversation, chance: random.Random) -> None:
+    """One more thing happens, as it may in a session that is looked at."""
+    calls = [entry for entry in told.entries if entry.kind == "tool_call" and not entry.under]
+    what = chance.choice(["prompt", "reply", "reply", "call", "call", "call", "agent", "fork", "back", "save", "label"])
+    if what == "prompt" or not calls:
+        told.prompt(f"prompt {len(told.entries)}", point=chance.random() < 0.8)
+        told.call("Edit begin.py", 1, 1)
+    elif what == "reply":
+        told.reply(f"reply {len(told.entries)}")
+    elif what == "call":
+        counted = (chance.randrange(9), 2) if chance.random() < 0.7 else (None, None)
+        told.call(f"Edit {len(told.entries)}.py", *counted, error=chance.random() < 0.2)
+    elif what == "agent":
+        call = told.call("Task look around")
+        under = next(entry.call for entry in told.entries if entry.id == call)
+        told.call("Grep parse", under=under)
+        told.call("Read parse.py", under=chance.choice(calls).call)
+    elif what == "fork":
+        told.back_to(chance.choice(calls).id, f"branch-{len(told.entries)}")
+        told.prompt("another way")
+    elif what == "back":
+        guard = told.point(told.tip, "guard", "after")
+        told.operation("restore", "files went back; u undoes", guard=guard)
+    elif what == "save":
+        told.point(None, "manual", "after", text="saved by hand")
+    elif told.points:
+        at = chance.randrange(len(told.points))
+        told.points[at] = replace(told.points[at], label="named")
+
+
+def test_an_outline_that_grew_is_the_one_that_would_have_been_made_anew() -> None:
+    taken = steps = 0
+    for seed in range(20):
+        chance, told = random.Random(seed), Conversation()
+        told.prompt("first")
+        told.reply("answer")
+        grown = Outline(told.tree())
+        for _ in range(25):
+            told_further(told, chance)
+            before, grown, fresh = grown, grown.grown(told.tree()), Outline(told.tree())
+            assert grown.rows == fresh.rows, seed
+            assert grown.index == fresh.index
+            assert grown.columns == fresh.columns
+            files = told.files
+            assert grown.place_of_files(files) == fresh.place_of_files(files)
+            assert [grown.checkpoint_at(row) for row in grown.rows] == [fresh.checkpoint_at(row) for row in fresh.rows]
+            steps += 1
+            taken += before.rows[0] is grown.rows[0] and len(grown.rows) > 1
+    assert taken > steps / 3
+
+
+def test_an_outline_that_is_shown_stays_as_it_is_while_its_successor_is_made() -> None:
+    told = headers_session()
+    outline = Outline(told.tree())
+    before = (
+        [replace(row) for row in outline.rows],
+        dict(outline.index),
+        {at: list(own) for at, own in outline.own.items()},
+    )
+    told.call("Edit src/headers/more.py", 5, 1)
+    grown = outline.grown(told.tree())
+    assert grown.rows[0] is outline.rows[0]
+    assert len(grown.rows) == len(outline.rows) + 2
+    assert (outline.rows, outline.index, outline.own) == before

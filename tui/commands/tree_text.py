@@ -26,7 +26,8 @@ def tree_rows(tree: SessionTree, now: int, *, every_entry: bool = False) -> list
     """The rows from the oldest to the newest; times are told as seen from `now` (nanoseconds)."""
     short = shortened([item.id for item in (*tree.points, *tree.gone, *tree.entries)])
     outline = Outline(tree)
-    places = [(n, place) for n, place in enumerate(outline.rows) if every_entry or _is_shown(place)]
+    laid = [(n, place) for n, place in enumerate(outline.rows) if place.kind != "result"]
+    places = [(n, place) for n, place in laid if every_entry or _is_shown(place)]
     talk = _shown_at(outline.index.get(tree.here.talk or ""), [n for n, _ in places])
     rows: list[Row] = []
     for number, place in places:

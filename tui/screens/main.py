@@ -89,12 +89,13 @@ class MainScreen(Looking):
     @work(exclusive=True, group="tree")
     async def read_tree(self) -> None:
         """Reads the tree and how recording stands."""
-        session = self.session
+        session, shown = self.session, self.timeline.outline
         self._reading = True
 
         def read(store: Store) -> TreeRead:
             token = store.token()
-            outline = Outline(store.tree(session))
+            tree = store.tree(session)
+            outline = shown.grown(tree) if shown is not None else Outline(tree)
             return TreeRead(session, outline, store.status(), token, store.conversations)
 
         try:

@@ -12,6 +12,7 @@ from textual.widgets import Input
 from ...store.errors import ForkpointError
 from ..rows import Row
 from ..widgets.lines import Lines
+from ..words import count, one_line
 from .acting import Acting
 
 WANTED: dict[str, Callable[[Row], bool]] = {
@@ -20,6 +21,14 @@ WANTED: dict[str, Callable[[Row], bool]] = {
     "fork": lambda row: row.kind == "branch",
 }
 
+FILTERED = {
+    "all": "Everything is shown",
+    "prompts": "Only prompts",
+    "changes": "Only what changed files",
+    "labelled": "Only what is labelled or pinned",
+    "errors": "Only what failed",
+}
+"""What a filter is called; what its rows stand in is shown as well."""
 
 ROW_ACTIONS = frozenset({"enter", "diff", "mark", "restore", "fork", "label", "pin", "copy", "copy_id", "compare_now"})
 """What is done with a row, and not offered where there is none."""
@@ -55,7 +64,7 @@ class Moving(Acting):
         return super().offers(action)
 
     def _seek(self, by: int, wanted: str) -> None:
-        far = wanted == "checkpoint" and self.timeline.filter == "all"
+        far = wanted != "prompt" and self.timeline.filter == "all"
         seek = self.timeline.seek_anywhere if far else self.timeline.seek
         if not seek(by, WANTED[wanted]):
             self.notice.say(f"No {wanted} {'below' if by > 0 else 'above'}.")
@@ -96,8 +105,10 @@ class Moving(Acting):
 
     def action_enter(self) -> None:
         row = self.timeline.row
-        if row is not None and self.timeline.folds(row) and not self.timeline.is_open(row):
-            self.timeline.unfold()
+        timeline = self.timeline
+        inside = row is not None and timeline.folds(row) and not timeline.holds_a_result(row)
+        if row is not None and inside and not timeline.is_open(row):
+            timeline.unfold()
         else:
             self.open_detail()
 
@@ -113,7 +124,8 @@ class Moving(Acting):
     def action_filter(self) -> None:
         name = self.timeline.next_filter()
         self.show_header()
-        self.notice.say("Everything is shown." if name == "all" else f"Shown: {name}, and what they stand in.")
+        found = f", {count(len(self.timeline.shown), 'row')}" if self.timeline.shown else ": there is none"
+        self.notice.say(f"{FILTERED[name]}{found}.", then="" if name == "all" else "v goes on, esc shows all")
 
     def action_clock(self) -> None:
         self.timeline.clocks = not self.timeline.clocks
@@ -162,8 +174,7 @@ class Moving(Acting):
             self.timeline.search("")
             self.show_status()
         elif self.timeline.filter != "all":
-            self.timeline.filter = "labelled"
-            self.timeline.next_filter()
+            self.timeline.show_only("all")
             self.show_header()
         elif self.timeline.marked:
             self.timeline.marked = ""
@@ -187,6 +198,7 @@ class Moving(Acting):
 
     def action_search(self) -> None:
         self._open_line("search", "search the tree")
+        self.timeline.begin_search()
 
     def action_go_to(self) -> None:
         self._open_line("go", "id, label, branch or time (@14:30, @yesterday)")
@@ -200,8 +212,9 @@ class Moving(Acting):
         asking, value = self._asking, event.value.strip()
         self._close_line()
         if asking == "search":
-            if value and not self.timeline.next_hit(1, stay=True):
-                self.notice.say(f"Nothing holds “{value}”.")
+            self.timeline.end_search(stay=bool(self.timeline.hits))
+            if value and not self.timeline.hits:
+                self.notice.say(f"Nothing holds “{one_line(value)}”.", then="S searches everything")
             self.show_keys()
             self.show_status()
         elif value:
@@ -210,7 +223,7 @@ class Moving(Acting):
     def on_key(self, event: Key) -> None:
         if event.key == "escape" and self._asking:
             if self._asking == "search":
-                self.timeline.search("")
+                self.timeline.end_search(stay=False)
                 self.show_status()
             self._close_line()
             event.stop()

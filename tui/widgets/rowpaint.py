@@ -17,6 +17,8 @@ NARROWEST_COLUMNS = 42
 """Cells of the pane below which the columns of lines are left out."""
 LONGEST_NAME = 24
 """Cells of a branch's name."""
+COMMANDS = frozenset({"bash", "shell", "local_shell", "exec_command", "run_shell_command", "powershell"})
+"""Tools of which one wants to know at once what came out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,6 @@ class State:
 
     folds: bool
     is_open: bool
-    entries: int
-    """Entries inside of a branch."""
     here: str
     """What is here: files, talk or both; "" where nothing is."""
     marked: bool
@@ -76,9 +76,12 @@ def _body(row: Row, state: State, look: Look) -> list[Span]:
     if row.operation is not None:
         sign = look.signs.fork if row.operation.kind == "fork" else look.signs.back
         return [(f"{sign} ", "muted"), *_found(text, "muted", look.needle)]
-    quiet = row.kind in ("summary", "point") or (row.entry is not None and row.entry.flavour == "thinking")
-    ink = "text" if row.active and not quiet else "muted"
-    return [*_found(text, ink, look.needle), *_wrong(row, look), *_chips(row, state, look)]
+    sign = [(f"{look.signs.compaction} ", "muted")] if row.compaction else []
+    if row.kind == "summary":
+        return [*sign, *_found(text, "muted", look.needle), *_chips(row, state, look)]
+    quiet = row.kind in ("point", "result") or (row.entry is not None and row.entry.flavour == "thinking")
+    ink = "attention" if row.kind == "result" and row.error else "text" if row.active and not quiet else "muted"
+    return [*sign, *_found(text, ink, look.needle), *_outcome(row, look), *_chips(row, state, look)]
 
 
 def _branch(row: Row, text: str, state: State, look: Look) -> list[Span]:
@@ -89,7 +92,8 @@ def _branch(row: Row, text: str, state: State, look: Look) -> list[Span]:
     return [
         *([(name, "chip"), ("  ", "text")] if name else []),
         *_found(text, "muted", look.needle),
-        (f"  {told}, {count(state.entries, 'entry', 'entries')}", "faint"),
+        (f"  {told}, {count(row.entries, 'entry', 'entries')}", "faint"),
+        *_summed_up(row, state, look),
     ]
 
 
@@ -106,22 +110,35 @@ def _found(text: str, ink: str, needle: str) -> list[Span]:
     return [*spans, (text[at:], ink)]
 
 
-def _wrong(row: Row, look: Look) -> list[Span]:
-    if not row.error:
-        return []
-    told = one_line(row.result.text) if row.result and row.result.error else ""
-    return [(f"  {look.signs.error} {told}".rstrip(), "attention")]
+def _outcome(row: Row, look: Look) -> list[Span]:
+    """What a call brought back: that it failed, and of a command the first words of its output."""
+    told = one_line(row.result.text) if row.result else ""
+    if row.error and row.kind != "result":
+        return [(f"  {look.signs.error} {told if row.result and row.result.error else ''}".rstrip(), "attention")]
+    is_command = row.entry is not None and row.entry.tool.lower() in COMMANDS
+    return [(f"  {told}", "muted")] if is_command and told and row.kind == "entry" else []
 
 
 def _chips(row: Row, state: State, look: Look) -> list[Span]:
-    """Labels and pins: of a folded row those inside of it too."""
+    """Labels and pins: of a folded row those inside of it too; and what else it holds that should be seen."""
     points = [*row.points, *row.moved] if state.folds and not state.is_open else row.points
     # A save is called by its label already.
     labels = dict.fromkeys(point.label for point in points if point.label and point.label != row.text)
     chips: list[Span] = [(f" [{one_line(label)}]", "chip") for label in labels]
     if any(point.pinned for point in points):
         chips.append((f" {look.signs.pin}", "chip"))
-    return chips
+    return chips + _summed_up(row, state, look)
+
+
+def _summed_up(row: Row, state: State, look: Look) -> list[Span]:
+    """Sub-agents and errors inside of what is folded; a call that started a sub-agent always says so."""
+    is_folded = state.folds and not state.is_open
+    summed: list[Span] = []
+    if row.agents and (is_folded or not row.heads):
+        summed.append((f"  {look.signs.agent} {count(row.agents, 'sub-agent')}", "muted"))
+    if row.errors and is_folded:
+        summed.append((f"  {look.signs.error} {row.errors:,}", "attention"))
+    return summed
 
 
 def _fitted(lead: list[Span], body: list[Span], room: int, signs: Signs) -> list[Span]:
@@ -173,10 +190,6 @@ def _sign(row: Row, state: State, signs: Signs) -> str:
     return signs.checkpoint if any(point.complete for point in points) else signs.partial
 
 
-def line_columns(rows: list[Row]) -> tuple[int, int]:
-    """Cells that the widest "+n" and "−n" of the rows take."""
-    counted = [lines for row in rows if (lines := row.lines)]
-    if not counted:
-        return 0, 0
-    widest = [max(lines[side] for lines in counted) for side in (0, 1)]
-    return len(short(widest[0])) + 1, len(short(widest[1])) + 1
+def column_cells(most: tuple[int, int]) -> tuple[int, int]:
+    """Cells that the columns of "+n" and "−n" take."""
+    return (len(short(most[0])) + 1, len(short(most[1])) + 1) if any(most) else (0, 0)

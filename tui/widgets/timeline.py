@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..outline import Outline
 from ..rows import FILTERS, Row, filtered_rows, unfolded_rows
 from ..words import count
 from .lines import Lines, Span
-from .rowpaint import Look, State, line_columns, row_spans
+from .rowpaint import Look, State, column_cells, row_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was on the screen before the rows became others, so that it stays there."""
+
+    row: Row | None
+    """Under the cursor."""
+    offset: int
+    """Its line of the screen; outside of it where the person scrolled away."""
+    top: Row | None
+    """On the first line of the screen."""
 
 
 class Timeline(Lines):
@@ -36,6 +50,8 @@ class Timeline(Lines):
         """How many rows there were when the last line was on the screen."""
         self._columns = (0, 0)
         """Cells that lines which came, and lines which went, need at most."""
+        self._before_search: tuple[set[str], set[str], str, Seen] | None = None
+        """What was unfolded, folded and filtered, and what was seen, when a search began."""
 
     # The rows
 
@@ -53,28 +69,33 @@ class Timeline(Lines):
         return self.rows[self.shown[self.cursor]] if self.shown else None
 
     def fill(self, outline: Outline) -> None:
-        """Shows another state of the tree; the cursor stays on its row, and the row on its line of the screen."""
-        before, first = self.row, self.outline is None
-        offset = self.cursor - self.scroll_offset.y
+        """Shows another state of the tree; the cursor stays on its row, and what is on the screen on its line."""
+        seen, first = self._what_is_seen(), self.outline is None
         changed = self.outline is not None and self.outline.tree.info.key != outline.tree.info.key
         self.outline = outline
         if first or changed:
             self.opened = self._opened_at_first(outline)
-            self.closed, self.marked, before = set(), "", None
-            self._seen = len(outline.rows)
+            self.closed, self.marked, seen = set(), "", None
+            self._seen = outline.told
         self._find()
-        self._columns = line_columns(outline.rows)
-        self._show(before, offset)
-        if first or changed or self.seeks_here or (before is not None and before.key not in outline.index):
+        self._columns = column_cells(outline.columns)
+        self._show(seen)
+        if seen is None or self.seeks_here or (seen.row is not None and seen.row.key not in outline.index):
             self.seeks_here = False
             self.go_here()
+
+    def _what_is_seen(self) -> Seen:
+        top = self.scroll_offset.y
+        first = self.rows[self.shown[top]] if top < len(self.shown) else None
+        return Seen(self.row, self.cursor - top, first)
 
     @property
     def unseen(self) -> int:
         """How many rows came since the last line was on the screen."""
+        told = self.outline.told if self.outline else 0
         if self.scroll_offset.y + self.scrollable_content_region.height >= self.line_count:
-            self._seen = len(self.rows)
-        return max(0, len(self.rows) - self._seen)
+            self._seen = told
+        return max(0, told - self._seen)
 
     def _opened_at_first(self, outline: Outline) -> set[str]:
         """The newest turn of the conversation, so that a tree shows what was done last."""
@@ -83,8 +104,8 @@ class Timeline(Lines):
             at = outline.rows[at].parent
         return {outline.rows[at].key} if at >= 0 else set()
 
-    def _show(self, keep: Row | None, offset: int | None = None) -> None:
-        """Works out which rows show, and keeps the cursor on a row or the nearest one that it stands in."""
+    def _show(self, seen: Seen | None) -> None:
+        """Works out which rows show; the cursor keeps its row, or the nearest one that it stands in, and its line."""
         rows = self.rows
         if self.filter == "all":
             self.shown = unfolded_rows(rows, self.opened)
@@ -92,11 +113,14 @@ class Timeline(Lines):
             self.shown = filtered_rows(rows, FILTERS[self.filter], self.closed)
         self._mark_here()
         self.repaint()
-        place = self.place_of(keep.key) if keep else 0
-        self.set_reactive(Lines.cursor, self.validate_cursor(place))
-        if offset is not None:
-            self.scroll_to(y=self.cursor - offset, animate=False, force=True)
-        self.show_line(self.cursor)
+        keep = seen.row if seen else None
+        self.set_reactive(Lines.cursor, self.validate_cursor(self.place_of(keep.key) if keep else 0))
+        if seen is None or 0 <= seen.offset < self.scrollable_content_region.height:
+            if seen is not None:
+                self.scroll_to(y=self.cursor - seen.offset, animate=False, force=True)
+            self.show_line(self.cursor)
+        elif seen.top is not None:
+            self.scroll_to(y=self.place_of(seen.top.key), animate=False, force=True)
         self.post_message(self.Moved(self, self.cursor))
 
     def place_of(self, key: str) -> int:
@@ -110,11 +134,7 @@ class Timeline(Lines):
         return 0
 
     def _line_of(self, at: int) -> int:
-        low, high = 0, len(self.shown)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.shown[middle] < at else (low, middle)
-        return low
+        return bisect_left(self.shown, at)
 
     def _mark_here(self) -> None:
         """Puts the marks of files and talk on the rows that show them; one sign where they are on one row."""
@@ -155,7 +175,7 @@ class Timeline(Lines):
             self.filter = "all"
             opened = True
         if opened:
-            self._show(self.rows[at])
+            self._show(self._what_is_seen())
         self.cursor = self.place_of(self.rows[at].key)
 
     def go_here(self) -> bool:
@@ -194,15 +214,21 @@ class Timeline(Lines):
         return row.key in self.opened if self.filter == "all" else row.key not in self.closed
 
     def folds(self, row: Row) -> bool:
+        """Whether rows stand inside of it."""
         at = self.outline.index[row.key] if self.outline else -1
         return row.end > at + 1
+
+    def holds_a_result(self, row: Row) -> bool:
+        """A call with what it brought back and nothing else inside: it needs no sign that it can be unfolded."""
+        at = self.outline.index[row.key] if self.outline else -1
+        return row.end == at + 2 and self.rows[at + 1].kind == "result"
 
     def _set_open(self, row: Row, is_open: bool) -> None:
         if self.filter == "all":
             (self.opened.add if is_open else self.opened.discard)(row.key)
         else:
             (self.closed.discard if is_open else self.closed.add)(row.key)
-        self._show(row, self.cursor - self.scroll_offset.y)
+        self._show(self._what_is_seen())
 
     def fold(self) -> None:
         """Folds the row, else goes to the row that it stands in."""
@@ -219,63 +245,107 @@ class Timeline(Lines):
         row = self.row
         if row is None or not self.folds(row):
             return False
-        if self.is_open(row):
-            self.cursor += 1
-        else:
+        if not self.is_open(row):
             self._set_open(row, True)
+        elif self.shown[self.cursor + 1 : self.cursor + 2] and self.shown[self.cursor + 1] < row.end:
+            self.cursor += 1
         return True
 
     def fold_all(self, is_open: bool) -> None:
-        folding = {row.key for at, row in enumerate(self.rows) if row.end > at + 1}
+        """Folds everything, or unfolds all turns, branches and sub-agents; results come out one by one."""
+        folding = {
+            row.key
+            for at, row in enumerate(self.rows, 1)
+            if row.end > at and not (is_open and row.end == at + 1 and self.rows[at].kind == "result")
+        }
         self.opened = folding if is_open else set()
         self.closed = set() if is_open else folding
-        self._show(self.row, self.cursor - self.scroll_offset.y)
+        self._show(self._what_is_seen())
+
+    def show_only(self, name: str) -> None:
+        """Shows what a filter wants, and what that stands in."""
+        self.filter, self.closed = name, set()
+        self._show(self._what_is_seen())
 
     def next_filter(self) -> str:
+        """Goes on to the next filter; returns its name."""
         names = list(FILTERS)
-        self.filter = names[(names.index(self.filter) + 1) % len(names)]
-        self.closed = set()
-        self._show(self.row)
+        self.show_only(names[(names.index(self.filter) + 1) % len(names)])
         return self.filter
 
     # Search
 
+    def begin_search(self) -> None:
+        """Remembers what is on the screen: each letter looks from here on, and leaving comes back to it."""
+        self._before_search = (set(self.opened), set(self.closed), self.filter, self._what_is_seen())
+
     def search(self, needle: str) -> int:
-        """Marks the rows that hold a text (capitals count once it has one); returns how many."""
+        """Marks the rows that hold a text (capitals count once it has one); returns how many.
+
+        During a search the cursor goes to the first of them from where it was; without any it is there again.
+        """
         self.needle = needle
         self._find()
-        self.repaint()
+        before = self._before_search
+        if before is None:
+            self.repaint()
+            return len(self.hits)
+        opened, closed, filter_, seen = before
+        unchanged = (opened, closed, filter_) == (self.opened, self.closed, self.filter)
+        self.opened, self.closed, self.filter = set(opened), set(closed), filter_
+        if unchanged:
+            self.repaint()
+            if seen.row is not None:
+                self.cursor = self.place_of(seen.row.key)
+                self.scroll_to(y=self.cursor - seen.offset, animate=False, force=True)
+        else:
+            self._show(seen)
+        if self.hits:
+            self.next_hit(1, stay=True)
         return len(self.hits)
+
+    def end_search(self, *, stay: bool) -> None:
+        """The text is whole: the cursor stays where it led to, or goes back, and nothing is searched for."""
+        if not stay:
+            self.search("")
+        self._before_search = None
 
     def _find(self) -> None:
         self.hits = []
-        if self.needle:
-            fold = self.needle.islower()
-            for at, row in enumerate(self.rows):
-                text = self._searched(row)
-                if self.needle in (text.lower() if fold else text):
-                    self.hits.append(at)
+        if not self.needle:
+            return
+        needle, found = self.needle, self.hits
+        if not needle.islower():
+            found += [at for at, row in enumerate(self.rows) if needle in row.text or needle in self._named(row)]
+            return
+        for at, row in enumerate(self.rows):
+            if needle in row.text.lower() or ((row.points or row.branch) and needle in self._named(row).lower()):
+                found.append(at)
 
-    def _searched(self, row: Row) -> str:
-        labels = " ".join(point.label for point in row.points)
-        return f"{row.text} {labels} {row.branch.name if row.branch else ''}"
+    def _named(self, row: Row) -> str:
+        """What a person called a row, or its branch."""
+        names = [point.label for point in row.points if point.label]
+        return " ".join([*names, row.branch.name] if row.branch else names)
 
     def next_hit(self, by: int, *, stay: bool = False) -> bool:
         """Moves to the next or previous hit, round the end; `stay` counts the cursor's own row."""
         if not self.hits or not self.shown:
             return False
-        at = self.shown[self.cursor]
-        after = [hit for hit in self.hits if hit > at or (stay and hit == at)]
-        before = [hit for hit in self.hits if hit < at]
-        target = (after or self.hits)[0] if by > 0 else (before or self.hits)[-1]
-        self.go_to_row(target)
+        at, hits = self.shown[self.cursor], self.hits
+        place = bisect_left(hits, at)
+        if by < 0:
+            place -= 1
+        elif hits[place : place + 1] == [at] and not stay:
+            place += 1
+        self.go_to_row(hits[place % len(hits)])
         return True
 
     @property
     def hit_number(self) -> int:
         """Which hit the cursor is on, from 1; 0 when on none."""
         at = self.shown[self.cursor] if self.shown else -1
-        return self.hits.index(at) + 1 if at in self.hits else 0
+        place = bisect_left(self.hits, at)
+        return place + 1 if self.hits[place : place + 1] == [at] else 0
 
     # Painting
 
@@ -285,16 +355,11 @@ class Timeline(Lines):
     def spans(self, at: int, width: int) -> tuple[Sequence[Span], str]:
         row = self.rows[self.shown[at]]
         look = Look(self.signs, self.app.now(), self.clocks, self._columns, self.needle, width)
-        folds = self.folds(row)
+        is_open = self.is_open(row)
         state = State(
-            folds=folds,
-            is_open=folds and self.is_open(row),
-            entries=self._entries_in(row) if row.kind == "branch" else 0,
+            folds=self.folds(row) and (row.heads or is_open or not self.holds_a_result(row)),
+            is_open=is_open,
             here=self._here.get(at, ""),
             marked=row.key == self.marked,
         )
         return row_spans(row, state, look), ""
-
-    def _entries_in(self, row: Row) -> int:
-        at = self.outline.index[row.key] if self.outline else 0
-        return sum(1 for inner in self.rows[at + 1 : row.end] if inner.entry)
