@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING
 from . import agents, diff, history, operations, saving, sides
 from .checkpoints import deleting
 from .checkpoints.deleting import Deletion
-from .conversation import forking, resuming, tree
+from .checkpoints.moments import moments
+from .conversation import forking, overview, resuming, tree
 from .conversation.forking import ForkPlan
 from .conversation.keeping import keep_transcripts
 from .conversation.resuming import ResumePlan
 from .errors import UnknownId, UsageError
+from .home import data_folder
 from .model import (
     Block,
     Covered,
@@ -35,8 +37,11 @@ from .model import (
     FileText,
     ForkResult,
     Found,
+    Located,
+    Moment,
     OnConflict,
     Operation,
+    Overview,
     Problem,
     RestoreResult,
     Scope,
@@ -72,6 +77,13 @@ COUNTED = 256 << 20
 """Bytes of agents' files that are read to count what is in them."""
 
 __all__ = ["Deletion", "ForkPlan", "Repacked", "Resolved", "RestorePlan", "ResumePlan", "Saved", "Store", "UndoPlan"]
+
+
+def everywhere(*, home: Path | None = None, progress: Callable[[str], None] | None = None) -> list[Located]:
+    """The sessions of all workspaces and of every folder in which an agent worked, the newest first."""
+    from .conversation.everywhere import everywhere as found
+
+    return found(home or data_folder(), progress)
 
 
 class Store:
@@ -122,13 +134,33 @@ class Store:
         with self._working():
             keep_transcripts(self._workspace)
             found, left = list[SessionInfo](), COUNTED
-            for info in self.sessions():
-                left -= info.bytes
-                if info.id != FILES and left >= 0:
-                    read = self._workspace.tree_of(info).info
-                    info = replace(read, live=info.live, problem=info.problem or read.problem)
+            infos = self.sessions()
+            known = self.overviews(infos)
+            for info in infos:
+                seen = known.get(info.key)
+                left -= 0 if seen else info.bytes
+                if info.id != FILES and (seen or left >= 0):
+                    seen = seen or self.overview(info)
+                    problem = info.problem or seen.problem
+                    info = replace(info, entries=seen.entries, branches=seen.branches, problem=problem)
                 found.append(info)
             return found
+
+    def overviews(self, infos: list[SessionInfo]) -> dict[str, Overview]:
+        """By the key of a session what is known of it without reading it."""
+        return overview.known(self._search.index, infos)
+
+    def overview(self, info: SessionInfo) -> Overview:
+        """Reads a session for a list: branches, last prompt, what is wrong inside."""
+        if info.id == FILES:
+            with self._workspace.lock:
+                return overview.of_tree(self._workspace.tree(FILES))
+        return overview.read(self._workspace, self._search.index, info)
+
+    def moments(self) -> list[Moment]:
+        """Every checkpoint and operation of the workspace, of all roots and sessions, the newest first."""
+        with self._workspace.lock:
+            return moments(self._workspace)
 
     @property
     def conversations(self) -> int:

@@ -373,6 +373,50 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Overview:
+    """What only reading a session tells of it, for a list."""
+
+    entries: int
+    prompts: int
+    last: str
+    """The first line of the newest prompt."""
+    branches: int
+    shown: tuple[Branch, ...]
+    """The active one first, then the newest; not all where there are very many."""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A session and the root in whose tree it is."""
+
+    root: str
+    info: SessionInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A checkpoint or an operation of a workspace, of whichever root and session."""
+
+    id: str
+    kind: Literal["point", "operation"]
+    time: int
+    root: str
+    """Path of the root."""
+    session: str
+    """Key of the session, "files" where it is of none."""
+    title: str
+    """Of the session."""
+    text: str
+    """In words."""
+    before: str = ""
+    """Id of the checkpoint that a checkpoint is compared with; "" where there is none."""
+    added: int | None = None
+    removed: int | None = None
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class FileText:
     """A file as it was at a checkpoint, to be shown."""
 

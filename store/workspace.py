@@ -108,7 +108,10 @@ class Workspace:
     def sessions(self) -> list[SessionInfo]:
         """Sessions of every agent here, and those that only the store still has; the newest first."""
         nested = [place.root.path for place in roots.places(self.home) if place.root.path.startswith(self.root + "/")]
-        found = [info for name in agents.in_use() for info in agents.get(name).sessions(self.root, nested)]
+        return self.joined([info for name in agents.in_use() for info in agents.get(name).sessions(self.root, nested)])
+
+    def joined(self, found: list[SessionInfo]) -> list[SessionInfo]:
+        """Sessions that agents have here, each conversation once, and those that only the store still has."""
         place = self.place
         if place is not None:
             content = self.content()

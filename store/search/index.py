@@ -29,6 +29,7 @@ UNWRITABLE = frozenset(
 TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT UNIQUE, stamp TEXT);
+CREATE TABLE told (key TEXT PRIMARY KEY, stamp TEXT, told BLOB) WITHOUT ROWID;
 CREATE TABLE said (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER, entry TEXT, kind TEXT, flavour TEXT, tool TEXT,
     time INTEGER, turn INTEGER, branch TEXT, sign BLOB, text BLOB, UNIQUE (session, entry));

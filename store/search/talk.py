@@ -85,6 +85,9 @@ def let_go_of_others(connection: sqlite3.Connection, infos: Sequence[SessionInfo
             with writing(connection):
                 _let_go(connection, numbers)
                 connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
+    for (key,) in connection.execute("SELECT key FROM told").fetchall():
+        if key not in keys:
+            connection.execute("DELETE FROM told WHERE key = ?", (key,))
 
 
 def unpacked(data: bytes | str) -> str:

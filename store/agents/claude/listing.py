@@ -287,7 +287,10 @@ def _folders_of(root: str) -> list[str]:
     return [
         os.path.join(base, other)
         for other in names_in(base)
-        if other in (name, chosen) or other.startswith(f"{name}-") or (len(name) >= LONGEST_NAME and other[:200] == cut)
+        if root == os.sep
+        or other in (name, chosen)
+        or other.startswith(f"{name}-")
+        or (len(name) >= LONGEST_NAME and other[:200] == cut)
     ]
 
 

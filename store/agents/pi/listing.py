@@ -240,7 +240,7 @@ def _folders_of(root: str) -> Iterator[str]:
     base, name = sessions_home(), folder_name(root)
     beginning = name.removesuffix("--") + "-"
     for other in names_in(base):
-        if other == name or other.startswith(beginning):
+        if root == os.sep or other == name or other.startswith(beginning):
             yield os.path.join(base, other)
     if chosen := chosen_folder(root):
         yield chosen
