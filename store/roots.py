@@ -67,6 +67,11 @@ class Place(NamedTuple):
         return self.folder / "journal.json"
 
     @property
+    def fork_file(self) -> Path:
+        """Names a fork that is being written."""
+        return self.folder / "fork.json"
+
+    @property
     def operations_file(self) -> Path:
         """The ref of the operations: replaced by each of them."""
         return self.git_dir / "refs" / "operations"

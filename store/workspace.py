@@ -21,7 +21,7 @@ from .catalog import catalog
 from .catalog.catalog import Content, Row
 from .checkpoints import capture, imports, points, timeline
 from .checkpoints.timeline import Told
-from .conversation import listing, transcripts, tree
+from .conversation import intended, listing, transcripts, tree
 from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
 from .git.reader import Objects, Stored
 from .home import data_folder
@@ -98,6 +98,7 @@ class Workspace:
             from .checkpoints.deleting import finish
 
             finish(place)
+        intended.settle(place)
         self._content = catalog.load(place, Objects(place.git_dir), self._content)
         return self._content
 
@@ -107,6 +108,9 @@ class Workspace:
 
     def sessions(self) -> list[SessionInfo]:
         """Sessions of every agent here, and those that only the store still has; the newest first."""
+        place = self.place
+        if place is not None:
+            intended.settle(place)
         nested = [place.root.path for place in roots.places(self.home) if place.root.path.startswith(self.root + "/")]
         return self.joined([info for name in agents.in_use() for info in agents.get(name).sessions(self.root, nested)])
 

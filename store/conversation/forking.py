@@ -18,6 +18,7 @@ from ..operations import Record
 from ..restore.goal import Goal
 from ..roots import Place
 from ..workspace import Workspace, entry_of
+from . import intended
 from .branches import fresh_name
 
 
@@ -77,7 +78,6 @@ def _words(goal: Goal) -> str:
 def carry_out(workspace: Workspace, plan: ForkPlan) -> ForkResult:
     """Writes the fork and records the operation."""
     place = workspace.adopted()
-    agents.get(plan.agent).write_fork(plan.fork)
     record = Record(
         operations.new_id(),
         "fork",
@@ -90,8 +90,17 @@ def carry_out(workspace: Workspace, plan: ForkPlan) -> ForkResult:
         text=plan.name,
         fork=describe(plan),
     )
-    operations.append(place, workspace.objects(), record)
+    with intended.settled(place), place.locked("fork"):
+        write(place, plan, record)
+        operations.append(place, workspace.objects(), record)
     return result(plan, record.id)
+
+
+def write(place: Place, plan: ForkPlan, record: Record) -> None:
+    """Writes a fork's session file, as a part of the operation that names it; the caller holds the root."""
+    if plan.fork.data:
+        intended.note(place, record)
+    agents.get(plan.agent).write_fork(plan.fork)
 
 
 def describe(plan: ForkPlan, *, switch: bool = False) -> dict[str, Any]:

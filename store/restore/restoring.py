@@ -7,11 +7,11 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
-from .. import agents, calls, live, operations
+from .. import calls, live, operations
 from ..checkpoints import capture, imports
 from ..checkpoints.capture import Wanted
 from ..checkpoints.points import Checkpoint
-from ..conversation import forking
+from ..conversation import forking, intended
 from ..errors import ForkpointError, Interrupted, Refused, storing
 from ..git.compare import Nodes
 from ..git.reader import Objects, Stored
@@ -62,12 +62,15 @@ def carry_out(
     def forked(record: Record) -> Record:
         if shown.fork is None:
             return record
-        agents.get(shown.fork.agent).write_fork(shown.fork.fork)
-        return replace(record, fork=forking.describe(shown.fork, switch=True))
+        record = replace(record, fork=forking.describe(shown.fork, switch=True))
+        forking.write(place, shown.fork, record)
+        return record
 
     look = shown.look if at_once else None
-    # The fork first: where it cannot be written, no file has changed.
-    record, outcome = change_files(workspace, record, shown.plan, live_too, first=forked, same=shown.same, look=look)
+    with intended.settled(place):
+        # The fork first: where it cannot be written, no file has changed.
+        done = change_files(workspace, record, shown.plan, live_too, first=forked, same=shown.same, look=look)
+    record, outcome = done
     result = forking.result(shown.fork, record.id) if shown.fork else None
     return told(record, inventory, outcome, result)
 

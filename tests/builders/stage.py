@@ -186,6 +186,7 @@ class Laws:
         self._store_is_whole(reported)
         self._nothing_left_over()
         self._nothing_of_others_lost()
+        self._no_branch_that_nobody_asked_for(store)
 
     def _next_save(self, present: Files) -> None:
         """It works at once, and touches no file of the workspace, whatever was interrupted (rule 3)."""
@@ -240,6 +241,15 @@ class Laws:
         for path, thing in everything(os.fsencode(kept / "claude")).items():
             assert now.get(path) in (thing, self.theirs.get(path)), path
             assert path in now or thing[2] in trash, path
+
+    def _no_branch_that_nobody_asked_for(self, store: Store) -> None:
+        """A new session file stands only where a recorded fork names it."""
+        acts = store._workspace.acts()  # pyright: ignore[reportPrivateUsage]
+        forks = {os.fsencode(os.path.relpath(act.fork["file"], self.stage.claude)) for act in acts if act.fork}
+        kept = everything(os.fsencode(self.stage.top / "kept" / "claude"))
+        new = everything(os.fsencode(self.stage.claude)).keys() - kept.keys() - self.theirs.keys() - forks
+        assert not [path for path in new if path.endswith(b".jsonl")], new
+        assert not list(self.stage.data.glob("workspaces/*/roots/*/fork.json"))
 
     def _store_is_whole(self, reported: Mapping[str, Any]) -> None:
         store = self.stage.store()
