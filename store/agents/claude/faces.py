@@ -13,8 +13,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct, UnsetType, structs
 
-from ...model import Kind
 from ...text import clean, first_line, without_colour
+from ..forms.face import Face, relative
 from .records import Line, Message, Part, beginning, from_raw
 
 EDIT_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
@@ -58,18 +58,6 @@ _LOUD_HOOKS = frozenset(
 _TAG = re.compile(r"\s*<([a-z][a-z-]*)[^>]*>")
 _HIDDEN_TAGS = frozenset({"system-reminder", "local-command-caveat"})
 _LIMIT = 300
-
-
-class Face(Struct, frozen=True, gc=False):
-    """One entry to be, without its place."""
-
-    kind: Kind
-    text: str
-    flavour: str = ""
-    tool: str = ""
-    call: str = ""
-    error: bool = False
-    paths: tuple[str, ...] = ()
 
 
 class _Input(Struct, gc=False):
@@ -136,12 +124,6 @@ def text_of(message: Message | None) -> str:
     if isinstance(message.content, str):
         return message.content
     return "\n".join(part.text for part in message.content if part.type == "text")
-
-
-def relative(path: str, cwd: str) -> str:
-    """A path as it is shown: relative to the folder when inside of it."""
-    inside = cwd and path.startswith(cwd) and path[len(cwd) : len(cwd) + 1] in ("/", os.sep)
-    return path[len(cwd) + 1 :] if inside else path
 
 
 def user_text(text: str, line: Line | None = None) -> Face | None:

@@ -13,8 +13,9 @@ from msgspec import structs
 
 from ...model import Problem, SessionInfo
 from ...text import first_line
+from ..forms.face import Face
 from ..forms.growing import Followed
-from .faces import AGENT_TOOLS, BOOKKEEPING, CHAIN, Face
+from .faces import AGENT_TOOLS, BOOKKEEPING, CHAIN
 from .filenames import META, session_of, sub_agent_of
 from .notes import SPOKEN, More, Noted, Notes
 from .tree import HIDDEN, NOTICE, ROOT, Node
@@ -206,7 +207,7 @@ class Gathered:
     def _unreadable(self, state: _File, noted: Noted, why: str, line: int, *, last: bool) -> None:
         self.problems.append(Problem(why, self.files[state.number], line))
         if not last:
-            face = Face("notice", f"line {line} cannot be read ({noted.length:,} bytes)", "unreadable")
+            face = Face.unreadable(line, noted.length)
             self._hang_on_last(state, noted, (face,), NOTICE)
 
     def _hang_on_last(self, state: _File, noted: Noted, shown: tuple[Face, ...], kind: int) -> int:

@@ -86,7 +86,7 @@ class Histories:
     """Reads the file histories of a session again and again, of its files only what is new."""
 
     def __init__(self) -> None:
-        self._files = Growing(lambda source: History(session_of(source.file)), History.read_on)
+        self._files = Growing(lambda source, _: History(session_of(source.file)), History.read_on)
 
     def file_states(
         self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None

@@ -10,8 +10,9 @@ from typing import BinaryIO, cast
 from msgspec import Struct
 
 from ..base import Source
+from ..forms.face import Face
 from ..forms.jsonl import Reached, Unreadable, from_raw, nanoseconds, parse
-from .faces import AGENT_TOOLS, BOOKKEEPING, CHAIN, Face, call_prompt, faces, text_of, unknown
+from .faces import AGENT_TOOLS, BOOKKEEPING, CHAIN, call_prompt, faces, text_of, unknown
 from .filenames import META
 from .records import Line, records
 from .tree import HIDDEN, NOTICE, PROMPT, RESULT, SUMMARY, WORK

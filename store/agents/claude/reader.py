@@ -34,27 +34,19 @@ class Following:
     """Reads a session again and again, of its files only what is new."""
 
     def __init__(self) -> None:
-        self._cwd = ""
-        self._files = Growing(self._fresh, Notes.read_on)
+        self._files = Growing(Notes, Notes.read_on)
         self._histories = Histories()
 
     def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
         """All of a session that its sources hold now."""
-        if info.cwd != self._cwd:
-            # Paths are shown relative to it, so everything is read again where the session was moved.
-            self._cwd = info.cwd
-            self._files = Growing(self._fresh, Notes.read_on)
         with uncollected():
-            return _joined(info, self._files.read(sources))
+            return _joined(info, self._files.read(sources, info.cwd))
 
     def file_states(
         self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
     ) -> list[PartialState]:
         """States of files from Claude's own backups, the oldest first."""
         return self._histories.file_states(conversation, root, sources)
-
-    def _fresh(self, source: Source) -> Notes:
-        return Notes(source, self._cwd)
 
 
 def _joined(info: SessionInfo, files: Sequence[Followed[Notes]]) -> Conversation:

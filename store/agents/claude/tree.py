@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from ..forms.face import Face
 from ..forms.links import DETACHED, HIDDEN, ROOT, break_cycles, skip_hidden
-from .faces import Face
 
 __all__ = [
     "DETACHED",

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import shlex
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct, UnsetType
 
-from ...model import Kind
 from ...text import clean, first_line, without_colour
+from ..forms.face import Face, relative
 from ..forms.jsonl import beginning, from_raw
 from .patchtext import BEGIN, named
 from .records import EVENT, ITEM, META, Payload
@@ -109,18 +109,6 @@ _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
 _ABORT = re.compile(r"\A(?:Wall time: [^\n]*\n)?(aborted(?: by user)?\b)")
 
 
-class Face(NamedTuple):
-    """One entry to be, without its place."""
-
-    kind: Kind
-    text: str
-    flavour: str = ""
-    tool: str = ""
-    call: str = ""
-    error: bool = False
-    paths: tuple[str, ...] = ()
-
-
 class _Part(Struct, gc=False):
     type: str | None = None
     text: str | None = None
@@ -178,12 +166,6 @@ def tool_of(body: Payload) -> str:
         return SHELL if body.type == "local_shell_call" else body.type.removesuffix("_call")
     name = body.name or ""
     return SHELL if name in _SHELLS else clean(name)
-
-
-def relative(path: str, cwd: str) -> str:
-    """A path as it is shown: relative to the folder when inside of it."""
-    inside = cwd and path.startswith(cwd) and path[len(cwd) : len(cwd) + 1] in ("/", os.sep)
-    return path[len(cwd) + 1 :] if inside else path
 
 
 def text_of(raw: Raw | UnsetType) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...text import first_line
 from ..base import Source
+from ..forms.face import Face
 from ..forms.jsonl import Reached, Unreadable, from_raw, nanoseconds
-from .faces import AGENT_TOOLS, HIDDEN_KINDS, Face, face, text_of
+from .faces import AGENT_TOOLS, HIDDEN_KINDS, face, text_of
 from .filenames import rollout
 from .records import EVENT, META, Item, Line, Payload, body_of, kind_of, records
 
@@ -153,7 +154,7 @@ class Notes:
         if last is None or last.face is None or last.face.kind != "reply":
             return
         if last.face.text.removesuffix("…") in text_of(body.message):
-            last.face = last.face._replace(flavour="compaction")
+            last.face = structs.replace(last.face, flavour="compaction")
 
 
 def _uid(body: Payload, shown: Face) -> str:

@@ -12,11 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ..base import PartialState, Source
+from ..forms.face import Face
 from ..forms.growing import Followed, Growing
 from ..forms.uncollected import uncollected
-from .faces import UNKNOWN, Face
+from .faces import UNKNOWN
 from .history import Changes
 from .notes import COMPACTION, ROLLBACK, Noted, Notes
 
@@ -37,27 +40,19 @@ class Following:
     """Reads a session again and again, of its files only what is new."""
 
     def __init__(self) -> None:
-        self._cwd = ""
-        self._files = Growing(self._fresh, Notes.read_on)
+        self._files = Growing(Notes, Notes.read_on)
         self._changes = Changes()
 
     def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
         """All of the session that its sources hold now."""
-        if info.cwd != self._cwd:
-            # Paths are shown relative to it, so everything is read again where the session was moved.
-            self._cwd = info.cwd
-            self._files = Growing(self._fresh, Notes.read_on)
         with uncollected():
-            return _Reading(info).read(self._files.read(sources), sources)
+            return _Reading(info).read(self._files.read(sources, info.cwd), sources)
 
     def file_states(
         self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
     ) -> list[PartialState]:
         """States of files from Codex's own records, the oldest first."""
         return self._changes.file_states(conversation, root, sources)
-
-    def _fresh(self, source: Source) -> Notes:
-        return Notes(source, self._cwd)
 
 
 @dataclass
@@ -202,7 +197,7 @@ class _Reading:
             count = file.unknown.pop(shown.text, 0)
             if not count:
                 return
-            shown = shown._replace(text=f"{shown.text} ({count} of them)" if count > 1 else shown.text)
+            shown = structs.replace(shown, text=f"{shown.text} ({count} of them)" if count > 1 else shown.text)
         same = self._copy_of(file, noted.uid, shown) if file.copied else None
         index = self._add(file, noted, shown) if same is None else same
         file.path.append(index)
@@ -274,7 +269,7 @@ class _Reading:
         self.problems.append(Problem(line.why, file.notes.file, line.number))
         if line.last:
             return
-        shown = Face("notice", f"line {line.number} cannot be read ({noted.length:,} bytes)", "unreadable")
+        shown = Face.unreadable(line.number, noted.length)
         index = self._add(file, noted, shown)
         file.path.append(index)
         file.ordinals.append(file.ordinals[-1] if file.ordinals else -1)

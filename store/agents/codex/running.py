@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from ...model import Live
 from ..forms.belonging import is_under
+from ..forms.processes import numbers, words
 from . import NAME, config_home
 from .heads import cwd_of, in_turn
 
@@ -42,26 +43,17 @@ def live(root: str) -> list[Live]:
 
 
 def _is_server(pid: int) -> bool:
-    return b"app-server" in _words(pid)
+    return b"app-server" in words(f"{PROCESSES}/{pid}")
 
 
 def _screens() -> bool:
     """Whether any process of Codex runs that is no server."""
-    return any(_is_screen(int(name)) for name in os.listdir(PROCESSES) if name.isdigit())
+    return any(_is_screen(name) for name in numbers(PROCESSES))
 
 
-def _is_screen(pid: int) -> bool:
-    words = _words(pid)
-    return bool(words) and os.path.basename(words[0]) == b"codex" and b"app-server" not in words
-
-
-def _words(pid: int) -> list[bytes]:
-    """The command line of a process; [] when it is gone."""
-    try:
-        with open(f"{PROCESSES}/{pid}/cmdline", "rb") as file:
-            return file.read().split(b"\0")
-    except OSError:
-        return []
+def _is_screen(pid: str) -> bool:
+    line = words(f"{PROCESSES}/{pid}")
+    return bool(line) and os.path.basename(line[0]) == b"codex" and b"app-server" not in line
 
 
 def _lock_files() -> Iterator[tuple[str, str]]:

@@ -40,17 +40,25 @@ class Followed(Generic[State]):
 class Growing(Generic[State]):
     """Reads files of lines again and again, each time only what is new."""
 
-    def __init__(self, fresh: Callable[[Source], State], read_on: Callable[[State, BinaryIO, Reached], None]) -> None:
-        """`fresh` makes the state of a source; `read_on` adds what stands behind `reached`, and moves it.
+    def __init__(
+        self, fresh: Callable[[Source, str], State], read_on: Callable[[State, BinaryIO, Reached], None]
+    ) -> None:
+        """`fresh` makes the state of a source of a session; `read_on` adds what stands behind `reached`, and moves it.
 
         `read_on` is called each time that the file was changed; what it read of a line without end it must forget then.
         """
         self._fresh = fresh
         self._read_on = read_on
         self._files: dict[str, Followed[State]] = {}
+        self._cwd = ""
 
-    def read(self, sources: Sequence[Source]) -> list[Followed[State]]:
-        """What the sources hold now, in their order. Never raises for what stands in the place of a file."""
+    def read(self, sources: Sequence[Source], cwd: str = "") -> list[Followed[State]]:
+        """What the sources hold now, in their order. Never raises for what stands in the place of a file.
+
+        cwd: the folder of the session, from which paths are shown; where it is another one all is read again.
+        """
+        if cwd != self._cwd:
+            self._cwd, self._files = cwd, {}
         found = {source.name: self._followed(source) for source in sources}
         self._files = found
         return list(found.values())
@@ -64,13 +72,13 @@ class Growing(Generic[State]):
             with source.open() as file:
                 identity = _identity(file)
                 if held is None or held.identity != identity or not _goes_on(held, file):
-                    held = Followed(self._fresh(source), identity=identity)
+                    held = Followed(self._fresh(source, self._cwd), identity=identity)
                 file.seek(0)
                 held.stamp = stamp
                 self._read_on(held.state, file, held.reached)
                 held.seam = _seam(file, held.reached.offset)
         except OSError as error:
-            return Followed(self._fresh(source), failure=why(error))
+            return Followed(self._fresh(source, self._cwd), failure=why(error))
         return held
 
 

@@ -11,10 +11,11 @@ import re
 from collections.abc import Container
 from typing import NamedTuple
 
-from msgspec import Raw, UnsetType
+from msgspec import Raw, UnsetType, structs
 
-from ...model import Kind
 from ...text import clean, first_line, without_colour
+from ..forms import face
+from ..forms.face import relative
 from ..forms.plain import string, table
 from . import callkeys
 from .records import Call, Line, Part, Told, beginning, from_raw, nanoseconds, parts_of
@@ -37,16 +38,9 @@ _INTERRUPTED = "[The previous response was interrupted"
 _UNTRUSTED = ("<untrusted_context>\nOutput: ", "<untrusted_context>\n")
 
 
-class Face(NamedTuple):
-    """One entry to be, without its place."""
+class Face(face.Face, frozen=True, gc=False):
+    """One entry to be, with what only Gemini CLI tells of one."""
 
-    kind: Kind
-    text: str
-    flavour: str = ""
-    tool: str = ""
-    call: str = ""
-    error: bool = False
-    paths: tuple[str, ...] = ()
     time: int = 0
     """Nanoseconds; 0 where it is that of the message."""
     agent: str = ""
@@ -84,12 +78,6 @@ def typed(line: Line) -> str:
     """What a person typed, as it stands in a user's message without what was injected; "" when nothing was."""
     shown = _joined(parts_of(line.display)) if line.display else ""
     return shown if shown.strip() else _joined(parts_of(line.content))
-
-
-def relative(path: str, cwd: str) -> str:
-    """A path as it is shown: relative to the folder when inside of it."""
-    inside = cwd and path.startswith(cwd) and path[len(cwd) : len(cwd) + 1] in ("/", os.sep)
-    return path[len(cwd) + 1 :] if inside else path
 
 
 def _user(line: Line, recorded: Container[str]) -> Looked:
@@ -140,7 +128,7 @@ def _gemini(line: Line, cwd: str) -> tuple[Face, ...]:
             found.append(_call(part.call.name, part.call.id, part.call.args, cwd))
     for call in line.calls:
         made = _call(call.name, call.id, call.args, cwd)
-        found.append(made._replace(agent=call.agent) if call.agent else made)
+        found.append(structs.replace(made, agent=call.agent) if call.agent else made)
         found.append(_result(call, made.call))
     return tuple(found)
 

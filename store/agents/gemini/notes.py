@@ -157,7 +157,7 @@ class Notes:
 
     @staticmethod
     def _unreadable(offset: int, length: int, line: Unreadable) -> Message:
-        face = Face("notice", f"line {line.number} cannot be read ({length:,} bytes)", "unreadable")
+        face = Face.unreadable(line.number, length)
         return Message("", "unreadable", 0, offset, length, (face,))
 
 

@@ -35,8 +35,7 @@ class Following:
     """Reads a session again and again, of its files only what is new."""
 
     def __init__(self) -> None:
-        self._cwd = ""
-        self._files = Growing(self._fresh, Notes.read_on)
+        self._files = Growing(Notes, Notes.read_on)
 
     def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
         """All of the session that its sources hold now."""
@@ -51,14 +50,7 @@ class Following:
 
     def notes(self, info: SessionInfo, sources: Sequence[Source]) -> list[Followed[Notes]]:
         """What the files tell, each by itself."""
-        if info.cwd != self._cwd:
-            # Paths are shown relative to it, so everything is read again where the session was moved.
-            self._cwd = info.cwd
-            self._files = Growing(self._fresh, Notes.read_on)
-        return self._files.read(sources)
-
-    def _fresh(self, source: Source) -> Notes:
-        return Notes(source, self._cwd)
+        return self._files.read(sources, info.cwd)
 
 
 class Reading:

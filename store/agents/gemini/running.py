@@ -7,12 +7,13 @@ in the process's folder since it started.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from ...model import Live
-from ...processes import born
 from ..forms.belonging import is_under
+from ..forms.processes import processes
 from . import NAME
-from .listing import session_files
+from .listing import session_files, session_of
 from .places import folder_of
 
 _PROGRAM = b"gemini"
@@ -22,34 +23,14 @@ def live(root: str) -> list[Live]:
     """Running agents whose folder is the root or under it, the longest running first; none where there is no /proc."""
     real = os.path.realpath(root)
     found: dict[str, Live] = {}
-    for pid in _processes():
-        cwd = _link(f"/proc/{pid}/cwd")
-        if not is_under(cwd, real) or not _is_gemini(_words(pid)):
-            continue
-        since = _since(pid)
-        session = _named(_words(pid)) or _newest(cwd, since)
-        if session:
-            # The program starts itself a second time: the inner one, with the higher number, does the work.
-            found[session] = Live(NAME, session, pid, since)
+    for process in processes(_is_gemini):
+        if is_under(process.cwd, real) and (session := _named(process.words) or _newest(process.cwd, process.since)):
+            # The program starts itself a second time: the inner one, which began later, does the work.
+            found[session] = Live(NAME, session, process.pid, process.since)
     return sorted(found.values(), key=lambda item: (item.since, item.pid))
 
 
-def _processes() -> list[int]:
-    try:
-        return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
-    except OSError:
-        return []
-
-
-def _words(pid: int) -> list[bytes]:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read(1 << 16).split(b"\0")
-    except OSError:
-        return []
-
-
-def _is_gemini(words: list[bytes]) -> bool:
+def _is_gemini(words: Sequence[bytes]) -> bool:
     """Whether a command line is that of the program: node, then its script."""
     for word in [word for word in words[:8] if word and not word.startswith(b"-")][:2]:
         name = os.path.basename(word)
@@ -58,19 +39,17 @@ def _is_gemini(words: list[bytes]) -> bool:
     return False
 
 
-def _named(words: list[bytes]) -> str:
+def _named(words: Sequence[bytes]) -> str:
     """The session that a command line names by its whole id."""
     for option in (b"--resume", b"-r", b"--session-id"):
         if option in words[:-1]:
-            word = words[words.index(option) + 1].decode("utf-8", "replace")
+            word = words[list(words).index(option) + 1].decode("utf-8", "replace")
             if len(word) == 36 and word.count("-") == 4:
                 return word
     return ""
 
 
 def _newest(cwd: str, since: int) -> str:
-    from .listing import session_of
-
     folder = folder_of(cwd)
     times = {file: _written(file) for file in session_files(folder)} if folder else {}
     file = max(times, key=lambda name: times[name], default="")
@@ -82,21 +61,3 @@ def _written(file: str) -> int:
         return os.stat(file).st_mtime_ns
     except OSError:
         return 0
-
-
-def _since(pid: int) -> int:
-    """When a process started, in nanoseconds since the epoch; 0 where the system does not tell."""
-    ticks = born(pid)
-    try:
-        with open("/proc/stat", "rb") as file:
-            boot = next(line for line in file if line.startswith(b"btime ")).split()[1]
-        return int(boot) * 1_000_000_000 + int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-    except (OSError, StopIteration, ValueError):
-        return 0
-
-
-def _link(path: str) -> str:
-    try:
-        return os.readlink(path)
-    except OSError:
-        return ""

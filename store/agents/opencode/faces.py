@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from ...model import Kind
 from ...text import first_line, without_colour
+from ..forms.face import Face, relative
 from ..forms.jsonl import beginning, from_raw
 from ..forms.plain import string, table
 from .events import EDIT_TOOLS, patched
@@ -22,18 +21,6 @@ AGENT_TOOL = "task"
 HIDDEN = frozenset({"step-start", "step-finish", "snapshot", "patch"})
 """Bookkeeping of steps: the trees in it are read as states of files."""
 ENDED = frozenset({"completed", "error"})
-
-
-class Face(NamedTuple):
-    """One entry to be, without its place."""
-
-    kind: Kind
-    text: str
-    flavour: str = ""
-    tool: str = ""
-    call: str = ""
-    error: bool = False
-    paths: tuple[str, ...] = ()
 
 
 def prompt_text(parts: Sequence[Data]) -> str:
@@ -105,12 +92,6 @@ def paths_of(tool: str, given: Given | None) -> tuple[str, ...]:
         return ()
     named = [given.filePath or given.path, *patched(given.patchText)]
     return tuple(path for path in named if path)
-
-
-def relative(path: str, cwd: str) -> str:
-    """A path as it is shown: relative to the folder when inside of it."""
-    inside = cwd and path.startswith(cwd) and path[len(cwd) : len(cwd) + 1] in ("/", os.sep)
-    return path[len(cwd) + 1 :] if inside else path
 
 
 def _call(part: Data, cwd: str) -> tuple[Face, ...]:

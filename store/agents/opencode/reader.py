@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ..base import Source
+from ..forms.face import Face
 from ..forms.jsonl import Unreadable
 from ..forms.uncollected import uncollected
-from .faces import AGENT_TOOL, Face, answered, asked, failed, prompt_text
+from .faces import AGENT_TOOL, answered, asked, failed, prompt_text
 from .records import MESSAGE, PART, PAST, PROBLEM, SESSION, Data, Line, Revert, nanoseconds, session_of
 from .records import reading as records
 

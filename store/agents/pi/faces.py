@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct, UnsetType
 
-from ...model import Kind
 from ...text import clean, first_line, without_colour
+from ..forms.face import Face, relative
 from ..forms.plain import items, string, table
-from .paths import EDIT_TOOLS, absolute, relative
+from .paths import EDIT_TOOLS, absolute
 from .records import Line, Message, Part, beginning, from_raw
 
 _HIDDEN = frozenset(
@@ -24,18 +23,6 @@ _HIDDEN = frozenset(
 )
 _SKILL = re.compile(r'<skill name="([^"\n]+)"[^\n]*>\n.*\n</skill>(?:\n\n(.*))?', re.DOTALL)
 _LIMIT = 300
-
-
-class Face(NamedTuple):
-    """One entry to be, without its place."""
-
-    kind: Kind
-    text: str
-    flavour: str = ""
-    tool: str = ""
-    call: str = ""
-    error: bool = False
-    paths: tuple[str, ...] = ()
 
 
 class _Arguments(Struct, gc=False):

@@ -27,8 +27,8 @@ _FOLLOWED = EDIT_TOOLS | {"read"}
 _GONE = "ENOENT"
 
 Json = dict[str, Any]
-Aims = dict[str, tuple[str, bool]]
-"""Call → the path that it is about, and whether it is about all of the file."""
+Aims = dict[tuple[str, str], tuple[str, bool]]
+"""Folder and call → the path that it is about, and whether it is about all of the file."""
 
 
 class _Version(NamedTuple):
@@ -274,12 +274,13 @@ class _Files:
         """The path that a call is about, and whether it is about all of the file; "" for none."""
         if call.paths:
             return call.paths[0], True
-        if call.id not in self._aims:
+        key = (self._cwd, call.id)
+        if key not in self._aims:
             given = self.arguments(call)
             path = string(given, "path")
             whole = not given.get("offset") and not given.get("limit")
-            self._aims[call.id] = (absolute(path, self._cwd) if path else "", whole)
-        return self._aims[call.id]
+            self._aims[key] = (absolute(path, self._cwd) if path else "", whole)
+        return self._aims[key]
 
     def arguments(self, call: Entry) -> Json:
         """What a call asked for."""

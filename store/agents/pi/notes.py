@@ -10,9 +10,10 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from ..base import Source
+from ..forms.face import Face
 from ..forms.jsonl import Reached
 from ..forms.links import HIDDEN
-from .faces import Face, faces
+from .faces import faces
 from .records import NEWEST, Line, Unreadable, nanoseconds, old_id, records
 
 SHOWN, ASIDE = 1, 2

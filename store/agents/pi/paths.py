@@ -16,9 +16,3 @@ def absolute(path: str, cwd: str) -> str:
     path = path.translate(_SPACES)
     path = os.path.expanduser(path.removeprefix("@"))
     return os.path.normpath(os.path.join(cwd, path)) if cwd or os.path.isabs(path) else path
-
-
-def relative(path: str, cwd: str) -> str:
-    """A path as it is shown: relative to the folder when it is inside of it."""
-    above = cwd.rstrip(os.sep) + os.sep
-    return path[len(above) :] if cwd and path.startswith(above) else path

@@ -12,15 +12,15 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...model import Conversation, Entry, Problem, SessionInfo, Span
 from ...text import first_line
 from ..base import PartialState, Source
+from ..forms.face import Face
 from ..forms.growing import Followed, Growing
 from ..forms.links import DETACHED, HIDDEN, ROOT, break_cycles, skip_hidden
 from ..forms.uncollected import uncollected
-from .faces import Face
 from .history import Aims, file_states
 from .notes import ASIDE, Noted, Notes
 from .places import session_of
@@ -41,27 +41,19 @@ class Following:
     """Reads a session again and again, of its files only what is new."""
 
     def __init__(self) -> None:
-        self._cwd = ""
-        self._files = Growing(self._fresh, Notes.read_on)
+        self._files = Growing(Notes, Notes.read_on)
         self._aims: Aims = {}
 
     def read(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation:
         """All of the session that its sources hold now."""
-        if info.cwd != self._cwd:
-            self._cwd = info.cwd
-            self._files = Growing(self._fresh, Notes.read_on)
-            self._aims = {}
         with uncollected():
-            return _joined(info, self._files.read(_newest_first(sources)))
+            return _joined(info, self._files.read(_newest_first(sources), info.cwd))
 
     def file_states(
         self, conversation: Conversation, root: str, sources: Sequence[Source] | None = None
     ) -> list[PartialState]:
         """States of files at each prompt, as the calls of Pi's own tools tell them."""
         return file_states(conversation, root, sources, self._aims)
-
-    def _fresh(self, source: Source) -> Notes:
-        return Notes(source, self._cwd)
 
 
 def _newest_first(sources: Sequence[Source]) -> list[Source]:
@@ -251,7 +243,7 @@ class _Gathered:
         if line.last:
             return
         stem = os.path.basename(file.name).removesuffix(".jsonl")
-        face = Face("notice", f"line {line.number} cannot be read ({noted.length:,} bytes)", "unreadable")
+        face = Face.unreadable(line.number, noted.length)
         time = self.nodes[file.last].time if file.last >= 0 else 0
         placed = Noted(noted.offset, noted.length, uid=f"{stem}@{noted.offset}", time=time, kind=ASIDE)
         index = self._added(placed, (face,), file, number)
@@ -269,7 +261,7 @@ class _Gathered:
         for index, count in many.items():
             if count > 1:
                 face = self.nodes[index].faces[0]
-                self.nodes[index].faces = (face._replace(text=f"{face.text} ({count} of them)"),)
+                self.nodes[index].faces = (structs.replace(face, text=f"{face.text} ({count} of them)"),)
         self._join_parents()
 
     def _join_parents(self) -> None:
