@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
+from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
 
+from ..store.errors import ForkpointError
 from .palette import Actions, Palette
 from .theme import Signs, signs_for, themes
 
@@ -39,14 +41,14 @@ class ForkpointApp(App[None]):
 
     def __init__(
         self,
-        store: Store,
+        store: Store | None,
         session: str | None = None,
         *,
         clock: Callable[[], int] = time.time_ns,
         signs: Signs | None = None,
     ) -> None:
         super().__init__()
-        self.store = store
+        self._store = store
         self.first_session = session
         self.signs = signs or signs_for()
         self.searched = ""
@@ -66,14 +68,54 @@ class ForkpointApp(App[None]):
         dark, light, _ = themes()
         return dict(dark.variables if self.current_theme.dark else light.variables)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a workspace is open; where none can be, the sessions of all of them are shown."""
+        return self._store is not None
+
+    @property
+    def store(self) -> Store:
+        """The one that is open."""
+        assert self._store is not None
+        return self._store
+
     async def ask(self, work: Callable[[Store], Answer]) -> Answer:
         """Does something with the store on another thread; whoever was cancelled meanwhile gets no answer."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, self.store)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, cast("Store", self._store))
 
     def on_mount(self) -> None:
-        from .screens.main import MainScreen
+        if self.is_open:
+            from .screens.main import MainScreen
 
-        self.push_screen(MainScreen(self.first_session))
+            self.push_screen(MainScreen(self.first_session))
+        else:
+            from .screens.sessions import SessionsScreen
+
+            self.push_screen(SessionsScreen("", everywhere=True))
+
+    @work(exclusive=True, group="open")
+    async def open_workspace(self, root: str, session: str, row: str = "") -> None:
+        """Shows a session of another workspace, and in it a row."""
+        from .screens.main import MainScreen
+        from .screens.page import Page
+
+        def opened(_: Store) -> Store:
+            from ..store.api import Store
+
+            return Store.open(root)
+
+        try:
+            self._store = await self.ask(opened)
+        except ForkpointError as error:
+            if isinstance(self.screen, Page):
+                self.screen.failed(error)
+            return
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+        shown = MainScreen(session)
+        await self.push_screen(shown)
+        if row:
+            shown.open_session(session, row)
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):

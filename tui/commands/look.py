@@ -9,7 +9,7 @@ from dataclasses import replace
 import click
 
 from ...store import naming
-from ...store.errors import UsageError
+from ...store.errors import UnsafePlace, UsageError
 from ...store.model import Branch, Diff, Entry, FileDiff, Point, SessionInfo, SessionTree, Who
 from ...store.naming import gone, title
 from ...store.text import clean, path_text
@@ -37,8 +37,11 @@ STATUS_SIGNS: dict[str, tuple[str, Style]] = {
 
 
 @command("sessions")
-def sessions(call: Call) -> int:
-    """Sessions of every agent found for this workspace."""
+@click.option("--everywhere", is_flag=True, help="Of all folders, as in / and in the home folder.")
+def sessions(call: Call, everywhere: bool) -> int:
+    """Sessions of every agent found for this workspace, or everywhere."""
+    if everywhere or _is_everywhere(call):
+        return show_everywhere(call)
     store = call.need_workspace()
     found = store.counted()
     if call.json:
@@ -50,6 +53,35 @@ def sessions(call: Call) -> int:
         return 0
     short, now = shortened(info.id for info in found), time.time_ns()
     call.output.table(_session_row(info, short, now) for info in found)
+    return 0
+
+
+def _is_everywhere(call: Call) -> bool:
+    """Whether it is asked in / or in the home folder, which are no workspaces."""
+    try:
+        call.root()
+    except UnsafePlace:
+        return True
+    return False
+
+
+def show_everywhere(call: Call) -> int:
+    """The sessions of all folders, under the names of these; each has its folder in the document."""
+    from ...store import api
+
+    found = api.everywhere()
+    if call.json:
+        call.output.document([{**session_document(item.info), "folder": item.root} for item in found])
+        return 0
+    if not found:
+        call.output.say("No agent has worked on this machine yet.")
+    short, now = shortened(item.info.id for item in found), time.time_ns()
+    folders: dict[str, list[SessionInfo]] = {}
+    for item in found:
+        folders.setdefault(item.root, []).append(item.info)
+    for number, (folder, infos) in enumerate(folders.items()):
+        call.output.say(*([""] if number else []), path_text(folder))
+        call.output.table(_session_row(info, short, now) for info in infos)
     return 0
 
 

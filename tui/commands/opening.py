@@ -14,23 +14,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...store.errors import UsageError
+from ...store.errors import UnsafePlace, UsageError
 from ...store.waiting import telling
 from .call import Call, command
 from .log import show_tree
+from .look import show_everywhere
 
 if TYPE_CHECKING:
     from textual.app import App
 
 
 def open_app(call: Call) -> int:
-    """Opens the app; without a terminal prints the newest session's tree."""
+    """Opens the app; without a terminal prints the newest session's tree, in / and home the sessions of all folders."""
+    try:
+        store = call.store()
+    except UnsafePlace:
+        store = None  # home or /: the sessions of all folders are shown
     if not call.asks:
+        if store is None:
+            return show_everywhere(call)
         show_tree(call, call.need_workspace().tree())
         return 0
     from ..app import ForkpointApp
 
-    app = ForkpointApp(call.store())
+    app = ForkpointApp(store)
     with _leaving_in_order(app), telling(None):
         app.run()
     return app.return_code or 0

@@ -13,7 +13,7 @@ from ..widgets.bars import Bar, KeyBar, Notice
 from ..widgets.choices import Told
 from ..widgets.lines import Lines, bindings
 from ..widgets.listing import Column, Item, Listing
-from ..widgets.sheet import text
+from ..widgets.sheet import Sheet, text
 from .page import Page
 
 
@@ -34,17 +34,23 @@ class ListScreen(Page):
     EMPTY = "Nothing here yet."
     HEAD = True
     """Whether the columns have names."""
+    STRIP = False
+    """Whether something is told of the row under the cursor, below the list."""
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
         yield Input(id="line", placeholder="filter", select_on_focus=False)
         yield Listing(self.COLUMNS, ident="list", head=self.HEAD)
+        if self.STRIP:
+            yield Sheet(ident="strip")
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
         yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def begin(self) -> None:
         super().begin()
+        if self.STRIP:
+            self.query_one("#strip").can_focus = False
         self.list.empty = "Reading …"
         self.show_header()
         self.load()

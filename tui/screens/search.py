@@ -11,6 +11,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
+from textual.events import DescendantFocus
 from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Input
@@ -46,7 +47,8 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("files", ("file",)),
 )
 """What can be looked for alone."""
-HINT = "words, all of them in one place; “two words” in quotes are one"
+LETTERS = frozenset({"search_words", "search_kinds", "search_copy"})
+HINT = 'words, all of them in one place; "two words" in quotes are one'
 
 
 @dataclass
@@ -83,7 +85,7 @@ class SearchScreen(Page):
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
-        yield Input(value=self.app.searched, id="query", placeholder=HINT.replace("“two words”", '"two words"'))
+        yield Input(value=self.app.searched, id="query", placeholder=HINT)
         with Horizontal(id="panes"):
             yield HitList(ident="list")
             yield Sheet(ident="around")
@@ -206,9 +208,16 @@ class SearchScreen(Page):
         """What stands around the hit under the cursor: beside the list, or below it."""
         hit = self.list.hit
         self.query_one("#around", Sheet).show(around(hit, self.size.height - 8) if hit else [])
-        self.query_one("#strip", Sheet).show(around(hit, 1)[:3] if hit else [])
+        self.query_one("#strip", Sheet).show(glance(hit) if hit else [])
 
     # Keys
+
+    def offers(self, action: str) -> bool:
+        """Letters are words while one types them."""
+        return super().offers(action) and (self.focused is self.list or action not in LETTERS)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        self.show_keys()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter goes to the list, and opens nothing yet."""
@@ -269,21 +278,31 @@ class SearchScreen(Page):
 
 def around(hit: Hit, room: int) -> list[Paragraph]:
     """A hit with what stands around it, in about so many lines."""
-    place = f", line {hit.line:,}" if hit.line > 1 or hit.name else ""
-    what = hit.name or f"{kind(hit)} {one_line(hit.tool)}".rstrip()
-    facts = [one_line(hit.title), f"branch {one_line(hit.branch)}" if hit.branch else "", agent(hit.agent)]
-    about = " · ".join(fact for fact in (*facts, full_time(hit.time)[:16]) if fact)
-    found = [Paragraph(((what, "strong"), (place, "muted")), hang=2), text(about, "muted", hang=2)]
-    half = max(0, (room - 1) // 2)
-    if room > 1:
-        found.append(BLANK)
+    half = max(0, (room - 2) // 2)
+    found = [_what(hit), text(_about(hit), "muted", hang=2), BLANK]
     found += [text(item, "muted", hang=2) for item in hit.before[-half:] if half]
     if hit.line:
-        found.append(
-            Paragraph([(part, "hit" if is_it else "text") for part, is_it in pieces(hit.text, hit.marks)], hang=2)
-        )
-    found += [text(item, "muted", hang=2) for item in hit.after[:half]]
-    return found
+        found.append(_line(hit))
+    return found + [text(item, "muted", hang=2) for item in hit.after[:half]]
 
 
-__all__ = ["SearchScreen", "around"]
+def glance(hit: Hit) -> list[Paragraph]:
+    """The same in three lines."""
+    about = Paragraph(((one_line(hit.title), "strong"), (f"  {_about(hit, title=False)}", "muted")), wrap=False)
+    return [about, _line(hit) if hit.line else _what(hit)]
+
+
+def _what(hit: Hit) -> Paragraph:
+    place = f", line {hit.line:,}" if hit.line > 1 or (hit.name and hit.line) else ""
+    what = hit.name or f"{kind(hit)} {one_line(hit.tool)}".rstrip()
+    return Paragraph(((what[:1].upper() + what[1:] if not hit.name else what, "strong"), (place, "muted")), hang=2)
+
+
+def _about(hit: Hit, *, title: bool = True) -> str:
+    branch = f"branch {one_line(hit.branch)}" if hit.branch else ""
+    facts = [one_line(hit.title) if title else "", branch, agent(hit.agent), full_time(hit.time)[:16]]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _line(hit: Hit) -> Paragraph:
+    return Paragraph([(part, "hit" if is_it else "text") for part, is_it in pieces(hit.text, hit.marks)], hang=2)

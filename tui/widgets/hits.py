@@ -86,7 +86,7 @@ class HitList(Lines):
         branch = one_line(hit.branch) if width >= SHOWS_BRANCH else ""
         branch = "".join(text for text, _ in fitted(branch, (), BRANCH, self.signs.more))
         when = age(hit.time, self.app.now())
-        room = width - KIND - 9 - (BRANCH + 2 if width >= SHOWS_BRANCH else 0)
+        room = width - KIND - 10 - (BRANCH + 2 if width >= SHOWS_BRANCH else 0)
         pieces = line(hit, room, self.signs.more)
         used = sum(cell_len(text) for text, _ in pieces)
         ink = "strong" if hit.kind == "prompt" else "text"

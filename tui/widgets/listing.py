@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -81,7 +81,7 @@ class Listing(Lines):
 
     def _choose(self, keep: str) -> None:
         words = self.needle.lower().split()
-        self.shown = [at for at, item in enumerate(self.items) if not words or self._holds(item, words)]
+        self.shown = list(range(len(self.items))) if not words else list(self._holding(words))
         self._measure()
         place = next((n for n, at in enumerate(self.shown) if self.items[at].key == keep and keep), 0)
         self.set_reactive(Lines.cursor, self.validate_cursor(place + self._top))
@@ -90,11 +90,19 @@ class Listing(Lines):
             self.show_line(self.cursor)
             self.post_message(self.Moved(self, self.cursor))
 
-    def _holds(self, item: Item, words: list[str]) -> bool:
-        if item.heading:
-            return False
-        text = f"{' '.join(item.cells)} {item.about}".lower()
-        return all(word in text for word in words)
+    def _holding(self, words: list[str]) -> Iterator[int]:
+        """The rows that hold these words, and the headings above them."""
+        heading = -1
+        for at, item in enumerate(self.items):
+            if item.heading:
+                heading = at
+                continue
+            text = f"{' '.join(item.cells)} {item.about}".lower()
+            if all(word in text for word in words):
+                if heading >= 0:
+                    yield heading
+                    heading = -1
+                yield at
 
     def validate_cursor(self, value: int) -> int:
         """Headings are passed over, in the direction of the move."""
@@ -154,7 +162,8 @@ class Listing(Lines):
             return [(" " + self.empty, "muted")], ""
         item = self.items[self.shown[at - self._top]]
         if item.heading:
-            return [(" " + one_line(item.cells[0]), "strong")], ""
+            told, *about = item.cells
+            return [(" " + one_line(told), "strong"), *((f"  {one_line(more)}", "muted") for more in about)], ""
         inks = [*item.inks, *[column.ink for column in self.columns[len(item.inks) :]]]
         inks = [ink or column.ink for ink, column in zip(inks, self.columns, strict=True)]
         return self._row([one_line(cell) for cell in item.cells], inks, width), ""
