@@ -342,10 +342,14 @@ class Store:
         everything: bool = False,
         paths: Sequence[bytes] = (),
         choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
+        name: str = "",
     ) -> RestorePlan:
-        """What going back to a point or row would do; nothing is changed. Raises UnknownId, Refused."""
+        """What going back to a point or row would do; nothing is changed. Raises UnknownId, UsageError, Refused.
+
+        `name`: what the branch is called on which the conversation goes on.
+        """
         with self._workspace.lock:
-            return planning.plan(self._workspace, self._target(target), scope, everything, paths, choices)
+            return planning.plan(self._workspace, self._target(target), scope, everything, paths, choices, name)
 
     def restore(self, plan: RestorePlan, *, live: bool = False, at_once: bool = False) -> RestoreResult:
         """Carries out exactly what was planned; refuses during an agent's open call unless `live`.
@@ -364,6 +368,10 @@ class Store:
         """Writes the branch's session file by its agent's own rules and records the operation."""
         with self._working():
             return forking.carry_out(self._workspace, plan)
+
+    def with_prompt(self, fork: ForkResult, prompt: str) -> tuple[str, ...] | None:
+        """The command that goes on with a branch and begins with a prompt; None where its agent takes none there."""
+        return forking.with_prompt(fork, prompt)
 
     def plan_resume(self, branch: str = "", *, session: str = "") -> ResumePlan:
         """How to go on with a branch (of a session), or a session by its id, in its agent; where one is without a name.

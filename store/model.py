@@ -253,6 +253,8 @@ class Operation:
     until: int | None = None
     why: str = ""
     """Why it cannot be undone, when it cannot."""
+    redoable: bool = False
+    """It was undone, and can be done again."""
     entry: str | None = None
     """The entry after which its row stands in the tree."""
     data: dict[str, object] = field(default_factory=dict[str, object])

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 Where = Literal[
-    "move", "tree", "detail", "diff", "list", "sessions", "moments", "found", "file", "dialog", "everywhere"
+    "move",
+    "tree",
+    "detail",
+    "diff",
+    "list",
+    "operations",
+    "sessions",
+    "moments",
+    "found",
+    "file",
+    "dialog",
+    "everywhere",
 ]
 
 
@@ -92,7 +103,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("search_all", "S", "Search all", "search everything: all sessions, branches, files", "tree", "see"),
     Action("clock", "T", "Clock times", "clock times or ages", "tree", "see"),
     # The detail
-    Action("follow", "enter,l,right", "Open", "open what is folded; of a file, its history", "detail", "fold", 1, False),
+    Action(
+        "follow", "enter,l,right", "Open", "open what is folded; of a file, its history", "detail", "fold", 1, False
+    ),
     Action("close_part", "h,left", "Fold", "fold it again, or back to the tree", "detail", "fold", palette=False),
     # The diff
     Action("previous_hunk", "[", "Previous hunk", "previous, next hunk", "diff", "diff"),
@@ -119,6 +132,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("choose", "enter", "Open", "open the row", "list", "lists", footer=1, palette=False),
     Action("list_filter", "/", "Filter", "filter the list", "list", "lists", footer=2),
     Action("leave", "escape,q", "Back", "clear the filter, then back", "list", "lists", footer=3, palette=False),
+    # Operations
+    Action("undo_here", "u", "Undo…", "undo, redo up to this row", "operations", "act", footer=4),
+    Action("redo_here", "U", "Redo…", "undo, redo up to this row", "operations", "act", footer=5),
     # Sessions, and everything by time
     Action("all_folders", "a", "All folders", "sessions of this folder, of all folders", "sessions", "lists", footer=4),
     Action("moment_diff", "d", "Diff", "what changed up to this point", "moments", "lists", footer=4),
@@ -172,6 +188,7 @@ PLACES: dict[Where, str] = {
     "detail": "detail",
     "diff": "diff",
     "list": "lists",
+    "operations": "operations",
     "sessions": "sessions",
     "moments": "everything, by time",
     "found": "search",

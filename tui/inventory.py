@@ -20,14 +20,50 @@ def told(inventory: Inventory, *, row_time: int, now: int, signs: Signs, room: i
     paragraphs = [text(live_words(live, now), "attention", hang=2) for live in inventory.live]
     if inventory.note:
         paragraphs.append(text(one_line(inventory.note), "attention", hang=2))
+    lost = lost_told(inventory, now)
+    paragraphs += [lost] if lost is not None else []
     if inventory.scope != "conversation":
         paragraphs += files_told(inventory, row_time, now, room)
-    paragraphs += discarded_told(inventory, now)
+    paragraphs += discarded_told(inventory)
     for effect in inventory.effects:
         paragraphs.append(line("Cannot be undone", [(one_line(effect), "attention")]))
     if not paragraphs:
         paragraphs.append(text("Nothing would change.", "muted"))
     return paragraphs
+
+
+def lost_told(inventory: Inventory, now: int) -> Paragraph | None:
+    """What is there now and will not be, before all else, by name and count; None where nothing is to happen."""
+    changed = changing(inventory)
+    files = [change for change in changed if change.action == "delete"]
+    lines = [change for change in changed if change.action == "write" and change.removed]
+    others = [change for change in changed if change.action == "write" and change.removed is None]
+    parts = discarded_turns(inventory, now)
+    if files:
+        parts.append(named(files))
+    if lines:
+        total = sum(change.removed or 0 for change in lines)
+        parts.append(f"{count(total, 'line')} of {named(lines)}")
+    if others:
+        parts.append(f"what {named(others)} {'holds' if len(others) == 1 else 'hold'} now")
+    if parts:
+        return Paragraph([("Goes away  ", "attention"), (" · ".join(parts), "text")], hang=HEAD)
+    if changed:
+        return Paragraph([("Goes away  ", "strong"), ("nothing", "muted")], hang=HEAD)
+    return None
+
+
+def changing(inventory: Inventory) -> list[PathChange]:
+    """Every path that will be touched, conflicts that do not stay among them."""
+    if inventory.scope == "conversation":
+        return []
+    return [*inventory.restored, *(change for change in inventory.conflicts if change.action != "none")]
+
+
+def named(changes: Sequence[PathChange]) -> str:
+    """The first one by its name, and how many more: "fold.py and 2 more files"."""
+    more = len(changes) - 1
+    return path_text(changes[0].path) + (f" and {count(more, 'more file', 'more files')}" if more else "")
 
 
 def files_told(inventory: Inventory, row_time: int, now: int, room: int) -> list[Paragraph]:
@@ -38,7 +74,8 @@ def files_told(inventory: Inventory, row_time: int, now: int, room: int) -> list
         apart = "before" if as_of < row_time else "after"
         words = f"files as of {moment(as_of, now)}, {duration(abs(row_time - as_of))} {apart} this row"
         paragraphs.append(line("", [(words, "muted")]))
-    paragraphs += group("Restored", inventory.restored, room, restored_words)
+    lost_first = sorted(inventory.restored, key=lambda change: (change.action != "delete", -(change.removed or 0)))
+    paragraphs += group("Restored", lost_first, room, restored_words)
     paragraphs += group("Kept", inventory.kept, room, kept_words)
     some = max(room, 2)
     paragraphs += group(
@@ -80,14 +117,20 @@ def restored_words(change: PathChange) -> list[Span]:
     if change.action == "create":
         lines = f", {count(change.added, 'line')}" if change.added else ""
         return [*spans, (f": comes back{lines}", "added"), note_span(change)]
-    if change.added or change.removed:
-        spans.append((": ", "text"))
-        if change.removed:
-            spans.append((f"{count(change.removed, 'line')} go" + ("es" if change.removed == 1 else ""), "removed"))
-        if change.added:
-            spans.append((", " if change.removed else "", "text"))
-            spans.append((f"{change.added:,} come" + ("s" if change.added == 1 else "") + " back", "added"))
-    return [*spans, note_span(change)]
+    counts = line_spans(change)
+    return [*spans, *([(": ", "text"), *counts] if counts else []), note_span(change)]
+
+
+def line_spans(change: PathChange) -> list[Span]:
+    """How many lines go, and how many come back."""
+    spans: list[Span] = []
+    if change.removed:
+        spans.append((f"{count(change.removed, 'line')} go{'es' if change.removed == 1 else ''}", "removed"))
+    if change.added:
+        lines = f"{change.added:,}" if spans else count(change.added, "line")
+        spans += [(", ", "text")] if spans else []
+        spans.append((f"{lines} come{'s' if change.added == 1 else ''} back", "added"))
+    return spans
 
 
 def note_span(change: PathChange) -> Span:
@@ -102,32 +145,31 @@ def kept_words(change: PathChange) -> list[Span]:
 
 
 def conflict_words(change: PathChange, now: int) -> list[Span]:
-    """Whose change stands against the checkpoint's."""
-    spans: list[Span] = [(path_text(change.path), "text"), (f": {one_line(change.why)}", "text")]
-    if change.when:
-        spans.append((f", {long_age(change.when, now)}", "muted"))
-    return [*spans, note_span(change)]
+    """Whose change stands against the checkpoint's, and what becomes of it."""
+    seen = f", {long_age(change.when, now)}" if change.when else ""
+    spans: list[Span] = [(path_text(change.path), "text"), (f", {one_line(change.why)}{seen}: ", "text")]
+    if change.action == "none":
+        return [*spans, ("stays as it is", "strong"), note_span(change)]
+    if change.note == "merged":
+        return [*spans, ("both are merged", "strong")]
+    fate = "it goes" if change.action == "delete" else "the checkpoint's comes"
+    counts = line_spans(change) if change.action == "write" else []
+    return [*spans, (fate, "strong"), *([(": ", "text"), *counts] if counts else [])]
 
 
-def discarded_told(inventory: Inventory, now: int) -> list[Paragraph]:
-    """Work that exists now and will not after, and under which names it stays."""
+def discarded_told(inventory: Inventory) -> list[Paragraph]:
+    """Where what goes away stays to be found again."""
     discarded = inventory.discarded
-    parts = [*discarded_files(inventory), *discarded_turns(inventory, now)]
+    parts: list[str] = []
+    if inventory.scope != "files" and discarded.turns:
+        where = f"as branch {one_line(discarded.branch)}" if discarded.branch else "in the tree"
+        verb = "stays" if discarded.turns == 1 else "stay"
+        parts.append(f"{count(discarded.turns, 'prompt')} {verb} {where}")
+    if inventory.scope != "conversation" and discarded.files:
+        parts.append(f"{count(len(discarded.files), 'file')} in the guard")
     if not parts:
         return []
-    stays = [f"branch {one_line(discarded.branch)}"] if discarded.branch and inventory.scope != "files" else []
-    stays.append("u undoes")
-    return [line("Discarded", [(" · ".join(parts), "text"), (f": {', '.join(stays)}", "muted")])]
-
-
-def discarded_files(inventory: Inventory) -> list[str]:
-    """Files whose present contents would be gone."""
-    files = inventory.discarded.files
-    if inventory.scope == "conversation":
-        return []
-    if len(files) > 1:
-        return [f"{count(len(files), 'file')} as they are now"]
-    return [f"{path_text(file.path)} as it is now" for file in files]
+    return [line("Discarded", [(" · ".join(parts), "text"), (": u undoes", "muted")])]
 
 
 def discarded_turns(inventory: Inventory, now: int) -> list[str]:
@@ -138,7 +180,7 @@ def discarded_turns(inventory: Inventory, now: int) -> list[str]:
     since = f" ({duration(now - discarded.since)})" if discarded.since else ""
     names = [f"“{short_words(prompt)}”" for prompt in discarded.prompts[:2]]
     more = f" and {len(discarded.prompts) - 2} more" if len(discarded.prompts) > 2 else ""
-    return [f"{count(discarded.turns, 'prompt')} {', '.join(names)}{more}{since}"]
+    return [f"{'prompt' if discarded.turns == 1 else 'prompts'} {', '.join(names)}{more}{since}"]
 
 
 def short_words(words: str) -> str:

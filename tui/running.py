@@ -7,12 +7,20 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import SuspendNotSupported
 
 if TYPE_CHECKING:
     from .app import ForkpointApp
+
+
+class Edited(NamedTuple):
+    """What came of a text in the editor."""
+
+    text: str
+    problem: str = ""
+    """Why there is none, or ""."""
 
 
 def run_in_terminal(app: ForkpointApp, command: Sequence[str], folder: str) -> str:
@@ -26,6 +34,8 @@ def run_in_terminal(app: ForkpointApp, command: Sequence[str], folder: str) -> s
                 problem = f"{command[0]} ended with code {code}." if code else ""
             except OSError as error:
                 problem = f"{command[0]} could not be started: {error.strerror}. Copy the command instead."
+            except ValueError:  # a NUL among the words
+                problem = f"{command[0]} could not be started. Copy the command instead."
     except SuspendNotSupported:
         return "This terminal cannot be given to another program: copy the command instead."
     return problem
@@ -33,7 +43,10 @@ def run_in_terminal(app: ForkpointApp, command: Sequence[str], folder: str) -> s
 
 def editor() -> list[str]:
     """The person's editor, as words of a command; empty where none is named."""
-    return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    try:
+        return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    except ValueError:  # an open quote
+        return []
 
 
 def edit_file(app: ForkpointApp, path: str, line: int) -> str:
@@ -47,11 +60,20 @@ def edit_file(app: ForkpointApp, path: str, line: int) -> str:
     return run_in_terminal(app, [*words, *place, path], os.path.dirname(path))
 
 
-def edit_text(app: ForkpointApp, text: str) -> str:
-    """Opens a text in the editor, as a file of its own that stays; returns what went wrong, or ""."""
+def edited(app: ForkpointApp, text: str) -> Edited:
+    """A text as the person leaves it in the editor; as it is where none is named."""
     words = editor()
     if not words:
-        return "No editor is named: set EDITOR."
-    with tempfile.NamedTemporaryFile("w", prefix="forkpoint-prompt-", suffix=".md", delete=False) as file:
-        file.write(text)
-    return run_in_terminal(app, [*words, file.name], os.path.dirname(file.name))
+        return Edited(text)
+    with tempfile.TemporaryDirectory(prefix="forkpoint-") as folder:
+        file = os.path.join(folder, "prompt.md")
+        with open(file, "w", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.write(text)
+        problem = run_in_terminal(app, [*words, file], folder)
+        if problem:
+            return Edited("", f"{problem} The agent was not started.")
+        try:
+            with open(file, encoding="utf-8", errors="replace", newline="") as stream:
+                return Edited(stream.read().strip("\n"))
+        except OSError as error:
+            return Edited("", f"The prompt cannot be read again: {error.strerror}. The agent was not started.")

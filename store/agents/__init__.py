@@ -26,7 +26,7 @@ _PLACES = {
     "detail": ("blocks", "facts"),
     "history": ("file_states", "evidence"),
     "running": ("live",),
-    "forks": ("plan_fork", "write_fork", "untouched", "resume_command"),
+    "forks": ("plan_fork", "write_fork", "untouched", "resume_command", "with_prompt"),
     "settings": ("install", "uninstall", "hooks_problem"),
     "events": ("parse", "step", "has_ended"),
 }

@@ -323,6 +323,10 @@ class Agent(Protocol):
         """
         ...
 
+    def with_prompt(self, command: Sequence[str], prompt: str) -> tuple[str, ...] | None:
+        """The command of `resume_command`, which says a prompt first; None where its command line takes none."""
+        ...
+
     def live(self, root: str) -> list[Live]:
         """Processes of this agent that are at work in the root or under it now."""
         ...

@@ -10,7 +10,7 @@ from typing import Any
 from .. import agents, operations
 from ..agents.base import Fork
 from ..durable import beside, give_name, sync_folder, write_all
-from ..errors import Refused, storing
+from ..errors import Refused, UsageError, storing
 from ..home import make_folder
 from ..model import ForkResult, Target
 from ..naming import clock
@@ -20,6 +20,9 @@ from ..roots import Place
 from ..workspace import Workspace, entry_of
 from . import intended
 from .branches import fresh_name
+
+LONGEST = 100_000
+"""Bytes of a prompt that goes on a command line: Linux takes words of 131,071."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ def plan(workspace: Workspace, goal: Goal, name: str = "") -> ForkPlan:
     info = goal.built.info
     module = agents.get(info.agent)
     taken = tuple(branch.name for branch in goal.built.branches)
+    if name in taken:
+        raise UsageError(f'there is a branch "{name}" already', todo="choose another name")
     chosen = name or fresh_name(_words(goal), taken)
     read = workspace.conversation(info)
     # The agent goes on where it began, or, when that folder was moved, where it is now.
@@ -121,6 +126,16 @@ def describe(plan: ForkPlan, *, switch: bool = False) -> dict[str, Any]:
 def result(plan: ForkPlan, operation: str) -> ForkResult:
     """What the person needs to go on."""
     return ForkResult(operation, plan.name, plan.fork.session, plan.agent, plan.command, plan.cwd, plan.prompt_text)
+
+
+def with_prompt(fork: ForkResult, prompt: str) -> tuple[str, ...] | None:
+    """The command that goes on with a branch, and begins with a prompt.
+
+    None where the agent takes none on its command line, or the prompt is longer than one word of a command may be.
+    """
+    if len(prompt.encode("utf-8", "replace")) > LONGEST or "\0" in prompt:
+        return None
+    return agents.get(fork.agent).with_prompt(fork.command, prompt)
 
 
 def refuse_continued(record: Record) -> None:

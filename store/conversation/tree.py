@@ -189,6 +189,7 @@ def shown(acts: Sequence[Record], root: str, sessions: Sequence[str]) -> list[Op
                 act.summary,
                 undoable=undoable,
                 why=why,
+                redoable=act.id in gone,
                 entry=act.entry or None,
                 data={"point": act.point, "guard": act.guard, "scope": act.scope, "of": act.of},
             )

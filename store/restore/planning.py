@@ -65,12 +65,13 @@ def plan(
     everything: bool = False,
     paths: Sequence[bytes] = (),
     choices: Mapping[bytes, OnConflict] | OnConflict = "keep",
+    name: str = "",
 ) -> RestorePlan:
-    """Looks at the folder and says what going back would do. Raises UsageError, Refused."""
+    """Looks at the folder and says what going back would do; `name` is the branch's. Raises UsageError, Refused."""
     if scope in ("conversation", "both") and not goal.talks:
         raise UsageError("this checkpoint belongs to no conversation", todo="restore its files: --files")
     files, found = None, NOTHING
-    asked, fork = goal, forking.plan(workspace, goal) if scope in ("conversation", "both") else None
+    asked, fork = goal, forking.plan(workspace, goal, name) if scope in ("conversation", "both") else None
     if scope in ("files", "both"):
         if fork is not None:
             # A fork carries calls that ran in parallel whole, so the files are those of their common end as well.

@@ -9,7 +9,7 @@ from .. import live, operations
 from ..conversation import forking, tree
 from ..errors import Refused
 from ..git.reader import Stored
-from ..model import Discarded, Inventory, Operation, RestoreResult, Target
+from ..model import Discarded, ForkResult, Inventory, Operation, RestoreResult, Target
 from ..naming import clock
 from ..operations import MARKS, Record, taken_back
 from ..roots import Place
@@ -163,10 +163,20 @@ def carry_out(workspace: Workspace, shown: UndoPlan, live_too: bool = False, *, 
         record, outcome = change_files(
             workspace, record, shown.plan, live_too, check=check, last=moved, same=shown.same, look=look
         )
-        return told(record, shown.inventory, outcome)
+        return told(record, shown.inventory, outcome, _back_again(shown, record))
     with locked(place, kind):
         check()
-        return told(operations.append(place, workspace.objects(), moved(record)), shown.inventory, Outcome())
+        record = operations.append(place, workspace.objects(), moved(record))
+        return told(record, shown.inventory, Outcome(), _back_again(shown, record))
+
+
+def _back_again(shown: UndoPlan, record: Record) -> ForkResult | None:
+    """The branch that a redo brought back, with the command to go on with it."""
+    fork = shown.record.fork
+    if not fork or not shown.redo:
+        return None
+    command = tuple(str(word) for word in fork["command"])
+    return ForkResult(record.id, shown.record.text, fork["session"], fork["agent"], command, str(fork["cwd"]))
 
 
 def _still_newest(workspace: Workspace, place: Place, shown: UndoPlan) -> None:

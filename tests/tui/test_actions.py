@@ -13,6 +13,7 @@ from forkpoint.tui.screens.dialog import Dialog
 from forkpoint.tui.screens.diff import DiffScreen
 from forkpoint.tui.screens.lists import ListScreen
 from forkpoint.tui.screens.main import MainScreen
+from forkpoint.tui.screens.operations import OperationsScreen
 from forkpoint.tui.screens.restore import RestoreDialog
 from forkpoint.tui.widgets.bars import KeyBar
 from forkpoint.tui.widgets.lines import Lines, bindings
@@ -23,6 +24,7 @@ OWNERS: dict[Where, tuple[type[Any], ...]] = {
     "tree": (MainScreen,),
     "diff": (DiffScreen,),
     "list": (ListScreen,),
+    "operations": (OperationsScreen,),
     "dialog": (RestoreDialog,),
     "everywhere": (ForkpointApp,),
 }
@@ -46,7 +48,13 @@ def test_every_key_is_bound_from_the_list() -> None:
 
 
 def test_no_key_means_two_things_in_one_place() -> None:
-    screens: tuple[tuple[Where, ...], ...] = (("move", "tree"), ("move", "diff"), ("move", "list"), ("dialog",))
+    screens: tuple[tuple[Where, ...], ...] = (
+        ("move", "tree"),
+        ("move", "diff"),
+        ("move", "list"),
+        ("move", "list", "operations"),
+        ("dialog",),
+    )
     for places in screens:
         keys = [key for action in actions_of("everywhere", *places) for key in action.keys.split(",") if key]
         assert sorted(keys) == sorted(set(keys))

@@ -8,22 +8,21 @@ from textual import work
 
 from ...store.errors import ForkpointError
 from ...store.model import ForkResult, Operation, Point, RestoreResult
-from ...store.text import path_text
 from .. import detail
 from ..messages import Progress
 from ..rows import Row
 from ..words import count, listing, moment, one_line
-from .page import Page
+from .outcomes import Outcomes
 
 if TYPE_CHECKING:
     from ...store.api import Saved, Status, Store
     from ..widgets.timeline import Timeline
-    from .restore import GoBack, TakeBack
+    from .ways import Way
 
 NO_MOMENT = "This row is an operation: u undoes the newest one, o lists all."
 
 
-class Acting(Page):
+class Acting(Outcomes):
     """The actions of the tree that save, mark, compare, go back, fork and list."""
 
     status: Status | None
@@ -93,48 +92,37 @@ class Acting(Page):
     # Going back, undo, redo
 
     def action_restore(self) -> None:
-        from .restore import GoBack, RestoreDialog
+        from .restore import RestoreDialog
+        from .ways import GoBack
 
         found = self._target()
         if found is not None:
             row, target = found
-            self.open(RestoreDialog(GoBack(target, row.time)), self._went_back)
+            self.open(RestoreDialog(GoBack(target, row.time)), self.acted)
 
     def action_undo(self) -> None:
-        from .restore import RestoreDialog, TakeBack
+        from .restore import RestoreDialog
+        from .ways import TakeBack
 
-        self.open(RestoreDialog(TakeBack("undo")), self._went_back)
+        self.open(RestoreDialog(TakeBack("undo")), self.acted)
 
     def action_redo(self) -> None:
-        from .restore import RestoreDialog, TakeBack
+        from .restore import RestoreDialog
+        from .ways import TakeBack
 
-        self.open(RestoreDialog(TakeBack("redo")), self._went_back)
+        self.open(RestoreDialog(TakeBack("redo")), self.acted)
 
-    def _went_back(self, done: tuple[GoBack | TakeBack, RestoreResult] | None) -> None:
-        """Tells what was done in one line, each path that was not by name, and how to go on in the agent."""
-        from .outcome import OutcomeDialog
+    def done_something(self, way: Way | None, result: RestoreResult | ForkResult | None) -> None:
+        """Reads the tree again; after an undo or the agent one wants to see where one is now.
 
-        if done is None:
-            return
-        way, result = done
-        # After an undo one wants to see where one is now; who goes back stands there already.
-        self.timeline.seeks_here = not way.asks_scope
+        Who goes back stands there already. A branch from before the first prompt is a session of its own.
+        """
+        self.timeline.seeks_here = way is None or not way.asks_scope
         self.read_tree()
-        line = result_line(way.done, result)
-        missed = [*result.failed, *result.late_conflicts]
-        self.notice.say(line, "attention" if missed else "text", then=way.way_back)
-        if missed or result.fork is not None:
-            dialog = OutcomeDialog(line, way.way_back, result)
-            self.app.push_screen(dialog, lambda fork: self._after(way, result, fork))
 
-    def _after(self, way: GoBack | TakeBack, result: RestoreResult, fork: ForkResult | None) -> None:
-        """Goes on in the agent; or shows the inventory again, where files changed between it and the act."""
-        from .restore import GoBack, RestoreDialog
-
-        if fork is not None:
-            self._go_on(fork)
-        elif result.late_conflicts and isinstance(way, GoBack):
-            self.open(RestoreDialog(way), self._went_back)
+    def known_entries(self) -> frozenset[str]:
+        outline = self.timeline.outline
+        return frozenset(entry.id for entry in outline.tree.entries) if outline is not None else frozenset()
 
     # Forks
 
@@ -143,7 +131,8 @@ class Acting(Page):
 
         found = self._target()
         if found is not None:
-            self.open(ForkDialog(found[1]), self._forked)
+            row, target = found
+            self.open(ForkDialog(target, row.time), self.acted)
 
     def action_resume(self) -> None:
         from .resume import ResumeDialog
@@ -155,27 +144,7 @@ class Acting(Page):
         branch = outline.tree.branch_of.get(row.at, "") if row is not None else ""
         if row is not None and row.branch is not None:
             branch = row.branch.name
-        self.open(ResumeDialog(outline.tree.info.key, branch), self._go_on)
-
-    def _forked(self, result: ForkResult | None) -> None:
-        from .outcome import ForkedDialog
-
-        if result is None:
-            return
-        self.read_tree()
-        self.notice.say(f"Branch {one_line(result.branch)} is ready.", then="u undoes")
-        self.app.push_screen(ForkedDialog(result), self._go_on)
-
-    def _go_on(self, result: ForkResult | None) -> None:
-        """Runs the agent on a branch; the app comes back when it ends."""
-        if result is None:
-            return
-        from ..running import run_in_terminal
-
-        problem = run_in_terminal(self.app, result.command, result.cwd)
-        if problem:
-            self.notice.say(problem, "attention")
-        self.read_tree()
+        self.open(ResumeDialog(outline.tree.info.key, branch), self.go_on)
 
     # Checkpoints and marks
 
@@ -307,19 +276,3 @@ class Acting(Page):
                     self.notice.say("That row is not in this session's tree.")
             else:
                 self.open_session(session, name)
-
-
-def result_line(verb: str, result: RestoreResult) -> str:
-    """What a restore did, in one line: "5 of 6 files went back"."""
-    whole = len(result.done) + len(result.failed) + len(result.late_conflicts)
-    scope = result.inventory.scope
-    parts: list[str] = []
-    if whole:
-        parts.append(f"{len(result.done)} of {count(whole, 'file')} went back")
-    elif scope != "conversation":
-        parts.append("no file had to change")
-    if result.fork is not None:
-        parts.append(f"the conversation goes on as branch {one_line(result.fork.branch)}")
-    for change in result.failed[:1]:
-        parts.append(f"not {path_text(change.path)}: {one_line(change.why)}")
-    return f"{verb}: {', '.join(parts)}." if parts else f"{verb}."

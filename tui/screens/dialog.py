@@ -71,6 +71,7 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             with Body(id="body"):
+                yield from self.compose_head()
                 yield Told(ident="told")
                 yield from self.compose_body()
             yield Told(ident="trouble")
@@ -79,6 +80,10 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
                 yield from self.compose_buttons()
                 if self.verb:
                     yield Press(self.verb, "ctrl+s", ident="confirm", main=True)
+
+    def compose_head(self) -> Iterable[Widget]:
+        """Fields and choices above the told text."""
+        return ()
 
     def compose_body(self) -> Iterable[Widget]:
         """Choices and fields below the told text."""
@@ -92,6 +97,7 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
         box = self.query_one("#dialog")
         kind: EdgeType = "ascii" if self.app.signs is PLAIN else "round"
         box.styles.border = (kind, self.app.theme_variables["attention"])
+        self.query_one("#trouble").display = False
         self.entitle(self.heading)
 
     def entitle(self, title: str) -> None:
@@ -113,7 +119,16 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
         lines = [text(f"! {words}", "attention", hang=2)] if words else []
         if words and todo:
             lines.append(text(f"  {todo}", "muted", hang=2))
-        self.query_one("#trouble", Told).show(lines)
+        self._beside(lines)
+
+    def aside(self, words: str) -> None:
+        """Something to know, above the buttons: nothing is wrong."""
+        self._beside([text(words, "muted")])
+
+    def _beside(self, lines: list[Paragraph]) -> None:
+        told = self.query_one("#trouble", Told)
+        told.display = bool(lines)
+        told.show(lines)
 
     def failed(self, error: ForkpointError) -> None:
         """What the engine refused, and what to do; the dialog can be used again."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.widget import Widget
 from textual.widgets import Input
 
 from ..actions import Where
@@ -43,9 +45,14 @@ class ListScreen(Page):
         yield Listing(self.COLUMNS, ident="list", head=self.HEAD)
         if self.STRIP:
             yield Sheet(ident="strip")
+        yield from self.compose_below()
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
         yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
+
+    def compose_below(self) -> Iterable[Widget]:
+        """What stands below the list."""
+        return ()
 
     def begin(self) -> None:
         super().begin()

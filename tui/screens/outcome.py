@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding
 from textual.widget import Widget
 
-from ...store.model import ForkResult, RestoreResult
+from ...store.model import ForkResult, Live, RestoreResult
 from ...store.text import clean, path_text
 from ..actions import Where
 from ..commands.inventory_text import go_on
 from ..inventory import live_words
-from ..running import edit_text, editor
+from ..running import editor
 from ..widgets.choices import Press
 from ..widgets.sheet import BLANK, Paragraph, text
-from ..words import count, one_line
+from ..words import agent, count, one_line
 from .dialog import Dialog
+
+MOST_LINES = 6
+"""Lines of the prompt that are shown."""
 
 
 class GoOnDialog(Dialog[ForkResult]):
@@ -26,7 +29,7 @@ class GoOnDialog(Dialog[ForkResult]):
     PLACES: ClassVar[tuple[Where, ...]] = ("dialog",)
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
         Binding("y", "copy_command", show=False),
-        Binding("e", "edit_prompt", show=False),
+        Binding("p", "copy_prompt", show=False),
     ]
     verb = "Continue now"
 
@@ -38,8 +41,6 @@ class GoOnDialog(Dialog[ForkResult]):
 
     def compose_buttons(self) -> Iterable[Widget]:
         if self.fork is not None:
-            if self.fork.prompt_text and editor():
-                yield Press("Edit the prompt", "e", ident="edit")
             yield Press("Copy command", "y", ident="copy")
 
     def begin(self) -> None:
@@ -48,39 +49,53 @@ class GoOnDialog(Dialog[ForkResult]):
         if self.fork is not None and self.fork.prompt_text:
             self.app.copy_to_clipboard(self.fork.prompt_text)
 
-    def fork_told(self) -> list[Paragraph]:
-        """The branch, the command to go on with it, and the prompt that is handed back."""
+    def fork_told(self, live: Sequence[Live] = ()) -> list[Paragraph]:
+        """The prompt that is handed back, and the command to go on: what still has the old conversation last."""
         fork = self.fork
         if fork is None:
             return []
-        paragraphs = [text("To go on with it:"), text(go_on(fork), "strong", indent=2)]
+        paragraphs: list[Paragraph] = []
         if fork.prompt_text:
-            lines = clean(fork.prompt_text, keep_lines=True).strip().split("\n")
-            paragraphs += [BLANK, text("The prompt that was left out is in the clipboard:")]
-            paragraphs += [text(line, "said", indent=2) for line in lines[:6]]
-            if len(lines) > 6:
-                paragraphs.append(text(f"{count(len(lines) - 6, 'more line', 'more lines')}", "muted", indent=2))
-        return paragraphs
+            paragraphs += [*self.prompt_told(fork), BLANK]
+        if not live:
+            return [*paragraphs, text("To go on with it:"), text(go_on(fork), "strong", indent=2)]
+        for one in live:
+            words = f"{live_words(one, self.app.now())}: it still has the old conversation."
+            paragraphs.append(text(words, "attention", hang=2))
+        return [*paragraphs, text("To go on with this one:"), text(go_on(fork), "strong", indent=2)]
 
-    def action_copy_command(self) -> None:
-        if self.fork is not None:
-            self.app.copy_to_clipboard(go_on(self.fork))
-            self.trouble("")
-            self.tell([*self.paragraphs(), BLANK, text("The command is in the clipboard.", "muted")])
-
-    def action_edit_prompt(self) -> None:
-        if self.fork is not None and self.fork.prompt_text and editor():
-            self.trouble(edit_text(self.app, self.fork.prompt_text))
+    def prompt_told(self, fork: ForkResult) -> list[Paragraph]:
+        """The prompt that was left out, and where it goes."""
+        lines = clean(fork.prompt_text, keep_lines=True).strip().split("\n")
+        told = [text("The prompt that was left out is in the clipboard (p copies it again):")]
+        told += [text(line, "said", indent=2) for line in lines[:MOST_LINES]]
+        if len(lines) > MOST_LINES:
+            told.append(text(f"{count(len(lines) - MOST_LINES, 'more line', 'more lines')}", "muted", indent=2))
+        words = editor()
+        if words:
+            goes = (
+                f"Continue opens it in {one_line(words[0])} first, then {agent(fork.agent)} gets what you leave there."
+            )
+            told.append(text(goes, "muted"))
+        return told
 
     def paragraphs(self) -> list[Paragraph]:
         """All that the dialog tells."""
         return self.fork_told()
 
+    def action_copy_command(self) -> None:
+        if self.fork is not None:
+            self.app.copy_to_clipboard(go_on(self.fork))
+            self.aside("The command is in the clipboard.")
+
+    def action_copy_prompt(self) -> None:
+        if self.fork is not None and self.fork.prompt_text:
+            self.app.copy_to_clipboard(self.fork.prompt_text)
+            self.aside("The prompt is in the clipboard.")
+
     def on_press_pressed(self, event: Press.Pressed) -> None:
         if event.press.id == "copy":
             self.action_copy_command()
-        elif event.press.id == "edit":
-            self.action_edit_prompt()
 
     def may_act(self) -> bool:
         return self.fork is not None
@@ -129,10 +144,6 @@ class OutcomeDialog(GoOnDialog):
         if result.guard:
             words = f"What was here before is kept as checkpoint {result.guard[:4]}: {self.way_back}."
             paragraphs.append(text(words, "muted"))
-        paragraphs.append(BLANK)
-        paragraphs += self.fork_told()
         if result.fork is not None:
-            for live in result.inventory.live:
-                words = f"{live_words(live, self.app.now())}: it still has the old conversation."
-                paragraphs.append(text(f"{words} Go on with the command above.", "attention", hang=2))
+            paragraphs += [BLANK, *self.fork_told(result.inventory.live)]
         return paragraphs

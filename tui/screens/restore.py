@@ -2,125 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from ...store.errors import ForkpointError, Refused, UsageError
-from ...store.model import Inventory, OnConflict, RestoreResult, Scope
+from ...store.errors import ForkpointError, Refused
+from ...store.model import Inventory
 from ...store.text import path_text
 from .. import inventory
 from ..actions import Where
 from ..widgets.choices import Choice, Option, Press, Tick
 from ..widgets.lines import bindings
-from ..widgets.sheet import text
-from ..words import one_line
+from ..widgets.sheet import Paragraph, text
 from .dialog import Dialog
+from .ways import Done, GoBack, Planned, Way, Wish
 
-if TYPE_CHECKING:
-    from ...store.api import RestorePlan, Store, UndoPlan
+__all__ = ["GoBack", "RestoreDialog"]
 
 SCOPES = (Option("files", "files", "f"), Option("conversation", "conversation", "c"), Option("both", "both", "b"))
 ON_CONFLICT = (Option("keep", "keep mine"), Option("checkpoint", "the checkpoint's"), Option("merge", "merge"))
+EVERYTHING = "everything as it was then, what others changed too"
 MOST_CONFLICTS = 50
 """Conflicts with a choice of their own; the others stay as they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the person has chosen so far."""
-
-    scope: Scope | None = None
-    everything: bool = False
-    choices: dict[bytes, OnConflict] = field(default_factory=dict[bytes, OnConflict])
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A plan and what it would do."""
-
-    plan: RestorePlan | UndoPlan
-    inventory: Inventory
-    title: str
-    wish: Wish
-    """What it was made for."""
-    scopes: tuple[Scope, ...] = ()
-    """What can go back at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoBack:
-    """Going back to a moment."""
-
-    target: str
-    row_time: int
-    verb = "Go back"
-    done = "Gone back"
-    way_back = "u undoes"
-    asks_scope = True
-
-    def plan(self, store: Store, wish: Wish) -> Planned:
-        """Plans what is wished; before that, what could be: both, else what there is."""
-        if wish.scope is not None:
-            return self._plan(store, wish, wish.scope, ())
-        try:
-            return self._plan(store, wish, "both", ("files", "conversation", "both"))
-        except UsageError as neither:
-            for scope in ("files", "conversation"):
-                with suppress(UsageError):
-                    return self._plan(store, wish, scope, (scope,))
-            raise neither
-
-    def _plan(self, store: Store, wish: Wish, scope: Scope, scopes: tuple[Scope, ...]) -> Planned:
-        plan = store.plan_restore(self.target, scope, everything=wish.everything, choices=wish.choices)
-        title = f"Go back to {one_line(plan.inventory.target.title)}"
-        return Planned(plan, plan.inventory, title, wish, scopes)
-
-    def carry_out(self, store: Store, plan: RestorePlan, live: bool) -> RestoreResult:
-        return store.restore(plan, live=live)
-
-
-@dataclass(frozen=True, slots=True)
-class TakeBack:
-    """Taking the newest act back, or doing it again."""
-
-    kind: Literal["undo", "redo"]
-    row_time: int = 0
-    asks_scope = False
-
-    @property
-    def verb(self) -> str:
-        return "Undo" if self.kind == "undo" else "Redo"
-
-    @property
-    def done(self) -> str:
-        return "Undone" if self.kind == "undo" else "Done again"
-
-    @property
-    def way_back(self) -> str:
-        return "U does it again" if self.kind == "undo" else "u undoes"
-
-    def plan(self, store: Store, wish: Wish) -> Planned:
-        plan = store.plan_undo() if self.kind == "undo" else store.plan_redo()
-        return Planned(plan, plan.inventory, f"{self.verb}: {one_line(plan.operation.summary)}", wish)
-
-    def carry_out(self, store: Store, plan: UndoPlan, live: bool) -> RestoreResult:
-        return store.undo(plan, live=live) if self.kind == "undo" else store.redo(plan, live=live)
-
-
-class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
+class RestoreDialog(Dialog[Done]):
     """Shows the inventory of what is chosen; it is worked out anew with every choice."""
 
     PLACES: ClassVar[tuple[Where, ...]] = ("dialog",)
     BINDINGS: ClassVar[list[Binding]] = [b for b in bindings("dialog") if b.action not in ("cancel", "confirm")]  # type: ignore[assignment]
+    SCOPES: ClassVar[tuple[Option, ...]] = SCOPES
 
-    def __init__(self, way: GoBack | TakeBack) -> None:
+    def __init__(self, way: Way) -> None:
         super().__init__()
         self.way = way
         self.verb = way.verb
@@ -130,10 +48,10 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
 
     def compose_body(self) -> Iterable[Widget]:
         if self.way.asks_scope:
-            yield Choice("What goes back?", SCOPES, ident="scope")
+            yield Choice("What goes back?", self.SCOPES, ident="scope")
         yield Vertical(id="conflicts")
         if self.way.asks_scope:
-            yield Tick("everything as it was then, what others changed too", ident="everything")
+            yield Tick(EVERYTHING, ident="everything")
 
     def compose_buttons(self) -> Iterable[Widget]:
         yield Press("Diff", "d", ident="diff")
@@ -145,14 +63,16 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
         self.replan()
 
     @work(exclusive=True, group="plan")
-    async def replan(self, why: Refused | None = None) -> None:
-        """Works the inventory out for what is chosen now; says why it had to be done again."""
-        wish = self.wish()
+    async def replan(self, why: Refused | None = None, wait: float = 0.0) -> None:
+        """Works out what is chosen now, after so many seconds; says why it had to be done again."""
         self.query_one("#confirm", Press).set_ready(False)
+        if wait:
+            await asyncio.sleep(wait)
+        wish = self.wish()
         try:
             planned = await self.ask(lambda store: self.way.plan(store, wish))
         except ForkpointError as error:
-            self._no_plan(error)
+            self.no_plan(error)
             return
         self.planned = planned
         self.trouble("")
@@ -169,7 +89,8 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
         choices = {bytes.fromhex(choice.name or ""): choice.value for choice in asked}
         return Wish(scope, self.query_one("#everything", Tick).on, choices)  # type: ignore[arg-type]
 
-    def _no_plan(self, error: ForkpointError) -> None:
+    def no_plan(self, error: ForkpointError) -> None:
+        """Nothing can be done as it is chosen."""
         self.planned = None
         self.query_one("#confirm", Press).set_ready(False)
         if not self.way.asks_scope:
@@ -181,24 +102,30 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
 
     def show(self, planned: Planned) -> None:
         """Tells a plan."""
-        room = 1 if self.app.size.height < 22 else 3 if self.app.size.height < 36 else 8
-        signs, now = self.app.signs, self.app.now()
-        told = inventory.told(planned.inventory, row_time=self.way.row_time, now=now, signs=signs, room=room)
         self.entitle(planned.title)
-        self.tell(told)
+        self.tell(self.inventory_told(planned))
         self.query_one("#confirm", Press).set_ready(planned.wish.scope is not None or not self.way.asks_scope)
         if planned.scopes:
-            offered = [option for option in SCOPES if option.value in planned.scopes]
+            offered = [option for option in self.SCOPES if option.value in planned.scopes]
             self.query_one("#scope", Choice).offer(offered)
-        self._offer_choices(planned.inventory)
+        self.offer_choices(planned.inventory)
 
-    def _offer_choices(self, inventory: Inventory) -> None:
+    def inventory_told(self, planned: Planned) -> list[Paragraph]:
+        """What would happen, in as many lines as the screen has room for."""
+        if planned.inventory is None:
+            return []
+        height = self.app.size.height
+        room = 1 if height < 22 else 3 if height < 36 else 8
+        signs, now = self.app.signs, self.app.now()
+        return inventory.told(planned.inventory, row_time=self.way.row_time, now=now, signs=signs, room=room)
+
+    def offer_choices(self, found: Inventory | None) -> None:
         """A choice for each path that somebody else changed; made once, since their answers are kept."""
         box = self.query_one("#conflicts")
-        if not self.way.asks_scope or inventory.scope == "conversation":
+        if not self.way.asks_scope or found is None or found.scope == "conversation":
             return
         known = {choice.name for choice in box.query(Choice)}
-        for change in inventory.conflicts[:MOST_CONFLICTS]:
+        for change in found.conflicts[:MOST_CONFLICTS]:
             name = change.path.hex()
             if name not in known:
                 box.mount(Choice(path_text(change.path), ON_CONFLICT, value="keep", name=name))
@@ -221,12 +148,17 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
 
     def on_choice_picked(self, event: Choice.Picked) -> None:
         if event.choice.id == "scope":
-            self.query_one("#conflicts").display = event.value != "conversation"
-            self.query_one("#everything").display = event.value != "conversation"
+            self.with_files(event.value != "conversation")
         self._live_asked = False
         self.replan()
 
+    def with_files(self, some: bool) -> None:
+        """Shows what only files have to be asked for."""
+        self.query_one("#conflicts").display = some
+        self.query_one("#everything").display = some
+
     def on_tick_turned(self, event: Tick.Turned) -> None:
+        self._live_asked = False
         self.replan()
 
     # Doing it
@@ -235,9 +167,9 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
         """The files now, and as they would be."""
         from .diff import DiffScreen
 
-        target = self.planned.inventory.target.checkpoint if self.planned else None
-        if target:
-            self.open(DiffScreen("now", target, in_dialog=True))
+        found = self.planned.inventory if self.planned else None
+        if found is not None and found.target.checkpoint:
+            self.open(DiffScreen("now", found.target.checkpoint, in_dialog=True))
         else:
             self.trouble("There is no checkpoint to compare with.")
 
@@ -248,14 +180,10 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
     def may_act(self) -> bool:
         """Only what was shown is done: an inventory for exactly what is chosen now."""
         planned, wish = self.planned, self.wish()
-        if planned is None:
-            return False
-        if self.way.asks_scope and wish.scope is None:
+        if planned is not None and self.way.asks_scope and wish.scope is None:
             self.trouble("Choose first what goes back: f files, c conversation, b both.")
             return False
-        if planned.wish.scope != wish.scope or planned.wish.everything != wish.everything:
-            return False
-        return all(planned.wish.choices.get(path, "keep") == choice for path, choice in wish.choices.items())
+        return planned is not None and planned.is_for(wish)
 
     @work(exclusive=True, group="act")
     async def act(self) -> None:
@@ -264,7 +192,7 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
             return
         self.query_one("#confirm", Press).name_it(f"{self.way.verb} …")
         try:
-            result = await self.ask(lambda store: self.way.carry_out(store, planned.plan, live))  # type: ignore[arg-type]
+            result = await self.ask(lambda store: self.way.carry_out(store, planned, live))
         except Refused as error:
             self._refused(error, planned)
             return
@@ -280,7 +208,8 @@ class RestoreDialog(Dialog["tuple[GoBack | TakeBack, RestoreResult]"]):
     def _refused(self, error: Refused, planned: Planned) -> None:
         """An agent in the middle of a call: said again, and only a second ctrl+s goes on."""
         self._stopped(error)
-        if any(live.doing for live in planned.inventory.live) and not self._live_asked:
+        at_work = planned.inventory.live if planned.inventory is not None else ()
+        if any(live.doing for live in at_work) and not self._live_asked:
             self._live_asked = True
             self.query_one("#confirm", Press).name_it(f"{self.way.verb} all the same")
             again = "It may be writing these files at this moment: ctrl+s again goes on all the same."

@@ -6,19 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
+from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.containers import Horizontal
 from textual.events import Click
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Input
 
 from ..theme import inked
 from .lines import Span
-from .sheet import Paragraph, wrapped
+from .sheet import Paragraph, text, wrapped
 
 if TYPE_CHECKING:
     from ..app import ForkpointApp
@@ -118,11 +121,14 @@ class Choice(Painted, can_focus=True):
         options: Sequence[Option],
         *,
         value: str = "",
+        column: int = 0,
         ident: str | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(id=ident, name=name)
         self.lead = lead
+        self.column = column
+        """Where the options begin; 0: right behind the lead."""
         self.options = list(options)
         self.value = value
         self.at = max(0, next((n for n, option in enumerate(options) if option.value == value), 0))
@@ -161,29 +167,34 @@ class Choice(Painted, can_focus=True):
         return pieces
 
     def lines(self, width: int) -> list[list[Span]]:
-        pieces = self._pieces()
-        whole = cell_len(self.lead) + sum(cell_len(text) for piece in pieces for text, _ in piece) + 2 * len(pieces)
-        gap = "  " if whole <= width else " "
-        out: list[list[Span]] = [[(self.lead + gap, "strong")] if self.lead else []]
-        used = sum(cell_len(text) for text, _ in out[0])
-        for piece in pieces:
-            length = sum(cell_len(text) for text, _ in piece)
+        pieces = [(piece, sum(cell_len(words) for words, _ in piece)) for piece in self._pieces()]
+        lead = f"{self.lead:<{self.column}}" if self.column or not self.lead else f"{self.lead} "
+        gap = 2 if cell_len(lead) + sum(length + 2 for _, length in pieces) <= width else 1
+        lead += " " * (gap - 1) if self.lead and not self.column else ""
+        above = cell_len(lead) + max(length for _, length in pieces) > width
+        # A lead that leaves no room, such as a long path, stands on lines of its own.
+        out: list[list[Span]] = [[(part, "strong")] for part in (chop_cells(lead, width) if above else [lead])]
+        indent = self.column or 2
+        used = width if above else cell_len(lead)
+        for piece, length in pieces:
             if used and used + length > width:
-                out.append([("  ", "text")])
-                used = 2
-            out[-1].extend([*piece, (gap, "text")])
-            used += length + len(gap)
+                out.append([(" " * indent, "text")])
+                used = indent
+            out[-1].extend([*piece, (" " * gap, "text")])
+            used += length + gap
         return out
 
     def on_click(self, event: Click) -> None:
-        place = 0
+        """Anywhere on an option: its sign, its key or its words."""
+        signs = (self.app.signs.picked, self.app.signs.unpicked)
+        place = start = 0
         for line in self.lines(self.size.width)[event.y : event.y + 1]:
-            for text, _ in line:
-                if place <= event.x < place + cell_len(text):
-                    hit = next((option for option in self.options if text.strip() == option.label), None)
-                    if hit is not None:
-                        self.pick(hit.value)
-                place += cell_len(text)
+            for words, _ in line:
+                start = place if words in signs else start
+                place += cell_len(words)
+                hit = next((option for option in self.options if words == f" {option.label}"), None)
+                if hit is not None and start <= event.x < place:
+                    self.pick(hit.value)
 
     def on_focus(self) -> None:
         self.refresh()
@@ -226,6 +237,22 @@ class Tick(Painted, can_focus=True):
 
     def on_blur(self) -> None:
         self.refresh()
+
+
+class Field(Horizontal):
+    """A text field with its name before it, on one line."""
+
+    DEFAULT_CSS = "Field { height: 1; width: 1fr; } Field Input { width: 1fr; }"
+
+    def __init__(self, lead: str, field: Input, column: int) -> None:
+        super().__init__()
+        self._told = Told([text(lead, "strong")])
+        self._told.styles.width = column
+        self.field = field
+
+    def compose(self) -> ComposeResult:
+        yield self._told
+        yield self.field
 
 
 class Press(Painted, can_focus=True):

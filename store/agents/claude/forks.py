@@ -112,6 +112,11 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     return ("claude", "--session-id" if fresh else "--resume", session), cwd
 
 
+def with_prompt(command: Sequence[str], prompt: str) -> tuple[str, ...] | None:
+    """The same command, which says a prompt first; behind "--" nothing in it is an option."""
+    return (*command, "--", prompt)
+
+
 def _is_recorded(entry: Entry) -> bool:
     """What follows "@" in an id tells of a place, where no record is."""
     return entry.span is not None and "@" not in entry.id

@@ -118,3 +118,6 @@ class Usual:
         from .newfile import untouched
 
         return untouched(fork_file, digest)
+
+    def with_prompt(self, command: Sequence[str], prompt: str) -> None:
+        """It is not known whether it takes one."""
