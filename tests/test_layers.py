@@ -146,7 +146,8 @@ def test_every_folder_with_code_is_installed() -> None:
 def test_every_dependency_is_imported_somewhere() -> None:
     with open(ROOT / "pyproject.toml", "rb") as file:
         required = tomllib.load(file)["project"]["dependencies"]
-    names = {requirement.partition(">")[0] for requirement in required}
+    imported = {"markdown-it-py": "markdown_it"}
+    names = {imported.get(name, name) for name in (requirement.partition(">")[0] for requirement in required)}
     used = {name.partition(".")[0] for path in _sources() if "tests" not in path.parts for name in _imports(path)}
     assert names <= used
 

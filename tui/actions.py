@@ -17,6 +17,7 @@ Where = Literal[
     "moments",
     "found",
     "file",
+    "history",
     "dialog",
     "everywhere",
 ]
@@ -103,9 +104,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("search_all", "S", "Search all", "search everything: all sessions, branches, files", "tree", "see"),
     Action("clock", "T", "Clock times", "clock times or ages", "tree", "see"),
     # The detail
-    Action(
-        "follow", "enter,l,right", "Open", "open what is folded; of a file, its history", "detail", "fold", 1, False
-    ),
+    Action("follow", "enter,l,right", "Open", "open what is folded; a file's history", "detail", "fold", 1, False),
     Action("close_part", "h,left", "Fold", "fold it again, or back to the tree", "detail", "fold", palette=False),
     # The diff
     Action("previous_hunk", "[", "Previous hunk", "previous, next hunk", "diff", "diff"),
@@ -151,6 +150,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("file_diff", "d", "Diff to now", "what changed from this checkpoint to now", "file", "file", footer=2),
     Action("file_copy", "y", "Copy", "copy this line", "file", "file", footer=3),
     Action("file_back", "escape,q", "Back", "back", "file", "file", 4, False),
+    # A file's history
+    Action("to_diff", "enter", "Diff", "what changed then", "history", "lists", footer=1, palette=False),
+    Action("since_then", "d", "Diff to now", "what changed from then to now", "history", "lists", footer=2),
+    Action("in_tree", "@", "In the tree", "the row of the tree where it happened", "history", "lists", footer=3),
+    Action("back", "escape,q", "Back", "back to the list, then back", "history", "lists", footer=4, palette=False),
     # Dialogs
     _dialog("scope_files", "f", "what goes back: files, conversation or both"),
     _dialog("scope_conversation", "c", "what goes back: files, conversation or both"),
@@ -193,6 +197,7 @@ PLACES: dict[Where, str] = {
     "moments": "everything, by time",
     "found": "search",
     "file": "a file as it was",
+    "history": "file's history",
     "dialog": "dialogs",
     "everywhere": "everywhere",
 }

@@ -42,6 +42,8 @@ class Signs:
     left_quote: str = "“"
     right_quote: str = "”"
     bar: str = "▌"
+    bullet: str = "•"
+    crossing: str = "┼"
     picked: str = "(•)"
     unpicked: str = "( )"
     ticked: str = "[x]"
@@ -77,6 +79,8 @@ PLAIN = Signs(
     left_quote='"',
     right_quote='"',
     bar="|",
+    bullet="-",
+    crossing="+",
     picked="(*)",
 )
 """For terminals and locales without the other ones."""
@@ -109,6 +113,7 @@ def themes() -> list[Theme]:
         "row": "#2b4a66",
         "row-idle": "#26333f",
         "bar": "#20272d",
+        "gap": "#1b1f23",
         "muted": "#7d868d",
         "faint": "#4f585f",
         "border-blurred": "#3a444c",
@@ -129,6 +134,7 @@ def themes() -> list[Theme]:
         "row": "#bcd7f0",
         "row-idle": "#dfe6ec",
         "bar": "#e6eaed",
+        "gap": "#f1f3f4",
         "muted": "#5d676e",
         "faint": "#a3adb4",
         "border-blurred": "#b8c1c7",
@@ -204,7 +210,11 @@ INKS: Mapping[str, Ink] = {
     "strong": Ink(bold=True),
     "muted": Ink("muted"),
     "faint": Ink("faint"),
+    "title": Ink(bold=True, underline=True),
     "said": Ink(italic=True),
+    "link": Ink(underline=True),
+    "code": Ink(ground="bar"),
+    "prompt-bar": Ink("primary"),
     "added": Ink("added"),
     "removed": Ink("removed"),
     "attention": Ink("attention", bold=True),
@@ -218,6 +228,7 @@ INKS: Mapping[str, Ink] = {
     "bar": Ink(ground="bar"),
     "old": Ink(ground="removed-ground"),
     "new": Ink(ground="added-ground"),
+    "gap": Ink(ground="gap"),
     "old-word": Ink(ground="removed-word", bold=True),
     "new-word": Ink(ground="added-word", bold=True),
     "code-keyword": Ink("code-keyword"),

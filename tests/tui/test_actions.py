@@ -11,20 +11,24 @@ from forkpoint.tui.actions import ACTIONS, Action, Where, actions_of, help_lines
 from forkpoint.tui.app import ForkpointApp
 from forkpoint.tui.screens.dialog import Dialog
 from forkpoint.tui.screens.diff import DiffScreen
+from forkpoint.tui.screens.filehistory import FileHistoryScreen
 from forkpoint.tui.screens.lists import ListScreen
 from forkpoint.tui.screens.main import MainScreen
 from forkpoint.tui.screens.operations import OperationsScreen
 from forkpoint.tui.screens.restore import RestoreDialog
 from forkpoint.tui.widgets.bars import KeyBar
 from forkpoint.tui.widgets.lines import Lines, bindings
+from forkpoint.tui.widgets.reading import Reading
 from textual.binding import BindingsMap
 
 OWNERS: dict[Where, tuple[type[Any], ...]] = {
     "move": (Lines,),
     "tree": (MainScreen,),
+    "detail": (Reading,),
     "diff": (DiffScreen,),
     "list": (ListScreen,),
     "operations": (OperationsScreen,),
+    "history": (FileHistoryScreen,),
     "dialog": (RestoreDialog,),
     "everywhere": (ForkpointApp,),
 }
@@ -53,6 +57,8 @@ def test_no_key_means_two_things_in_one_place() -> None:
         ("move", "diff"),
         ("move", "list"),
         ("move", "list", "operations"),
+        ("move", "detail"),
+        ("move", "history"),
         ("dialog",),
     )
     for places in screens:

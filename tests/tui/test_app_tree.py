@@ -131,7 +131,7 @@ async def test_the_detail_shows_conversation_files_and_facts(store: Store) -> No
     async with running(store, (120, 40)) as pilot:
         await press(pilot, "K")
         shown = frame(pilot.app)
-        assert "· Bash rm docs/notes.txt" in shown
+        assert "▸ Bash rm docs/notes.txt" in shown
         assert "Folded lines are joined." in shown
         await press(pilot, "2")
         shown = frame(pilot.app)
@@ -224,9 +224,9 @@ async def test_text_that_is_dragged_over_is_selected(store: Store) -> None:
     async with running(store, (120, 30)) as pilot:
         await press(pilot, "K")
         detail = pilot.app.screen.query_one("#detail")
-        await pilot.mouse_down(detail, offset=(0, 2))
-        await pilot.hover(detail, offset=(7, 2))
-        await pilot.mouse_up(detail, offset=(7, 2))
+        await pilot.mouse_down(detail, offset=(2, 2))
+        await pilot.hover(detail, offset=(9, 2))
+        await pilot.mouse_up(detail, offset=(9, 2))
         assert pilot.app.screen.get_selected_text() == "Now fold"
 
 

@@ -1,18 +1,18 @@
-"""Sentences of the dialogs, bars and details: what is lost is told by name and count, in words."""
+"""Sentences of the dialogs and bars: what is lost is told by name and count, in words."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from forkpoint.store.model import Block, Diff, Discarded, FileDiff, Inventory, Live, PathChange, Target
+from forkpoint.store.model import Discarded, Inventory, Live, PathChange, Target
 from forkpoint.store.status import Status
-from forkpoint.tui import detail, inventory
+from forkpoint.tui import inventory
 from forkpoint.tui.outline import Outline
 from forkpoint.tui.screens import headline
 from forkpoint.tui.theme import Signs
 from forkpoint.tui.widgets.sheet import Paragraph
 
-from tests.builders.tree import MINUTE, START, Conversation, headers_session
+from tests.builders.tree import MINUTE, START, headers_session
 
 NOW = START + 60 * MINUTE
 SIGNS = Signs()
@@ -25,7 +25,7 @@ def change(
 
 
 def told(paragraphs: list[Paragraph]) -> list[str]:
-    return detail.plain(paragraphs).split("\n")
+    return "\n".join("".join(words for words, _ in paragraph.spans) for paragraph in paragraphs).split("\n")
 
 
 def of(**parts: object) -> Inventory:
@@ -133,54 +133,3 @@ def test_the_header_tells_who_is_at_work() -> None:
     busy = Live("claude", "s", doing="Bash", doing_since=NOW - 12_000_000_000)
     assert bar(headline.at_work((busy, busy), SIGNS, NOW)) == "● Claude Code is here: Bash, 12 s, 1 more"
     assert headline.at_work((), SIGNS, NOW) == []
-
-
-# Details
-
-
-def test_prose_keeps_code_apart_and_makes_headings_and_words_strong() -> None:
-    paragraphs = list(detail.prose("## Why\nIt is **bold** here.\n```py\nx = 1\n```\n- one"))
-    assert told(paragraphs) == ["Why", "It is bold here.", "x = 1", "- one"]
-    assert paragraphs[0].spans == (("Why", "strong"),)
-    assert ("bold", "strong") in paragraphs[1].spans
-    assert paragraphs[2].indent == 2
-    assert paragraphs[3].hang == 2
-
-
-def test_a_block_that_is_too_long_says_so() -> None:
-    shown = detail.block_told(Block("tool_output", "x" * (detail.LONGEST + 5)))
-    assert detail.plain(shown).endswith("5 more characters: y copies all of it")
-
-
-def test_control_characters_of_a_block_become_visible() -> None:
-    assert "\x1b" not in detail.plain(detail.block_told(Block("text", "a\x1b[2Jb", title="t\x1b")))
-
-
-def test_files_are_listed_with_what_is_special_about_them() -> None:
-    files = (
-        FileDiff(b"a.py", None, "modified", 3, 1),
-        FileDiff(b"b.bin", None, "modified", 0, 0, (), ("binary, 12 kB → 14 kB",)),
-        FileDiff(b"new", b"old", "renamed", 0, 0),
-        FileDiff(b"c", None, "modified", 0, 0, problem="its content is missing"),
-        FileDiff(b"/etc/app/.env", None, "modified", 1, 0, (), ("outside of the folder", "secret?")),
-    )
-    assert told(detail.files_changed(Diff("a", "b", files, unknown=2), SIGNS)) == [
-        "M a.py  +3 −1",
-        "M b.bin    binary, 12 kB → 14 kB",
-        "R old → new  ",
-        "M c    ✗ its content is missing",
-        "M /etc/app/.env  +1  outside of the folder, secret?",
-        "",
-        "2 paths known to one side only: not compared.",
-    ]
-    assert told(detail.files_changed(Diff("a", "b", ()), SIGNS)) == ["No file changed."]
-    assert "not known" in told(detail.files_changed(None, SIGNS))[0]
-
-
-def test_a_partial_checkpoint_says_what_it_knows() -> None:
-    talk = Conversation()
-    prompt = talk.prompt("One", point=False)
-    talk.point(prompt, "import", "before", complete=False, known=3)
-    outline = Outline(talk.tree())
-    shown = told(detail.heading(outline, outline.rows[0], NOW, SIGNS))
-    assert shown[2] == "Recorded by Claude Code, knows 3 files; what the shell did is not known here."

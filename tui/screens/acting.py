@@ -8,7 +8,7 @@ from textual import work
 
 from ...store.errors import ForkpointError
 from ...store.model import ForkResult, Operation, Point, RestoreResult
-from .. import detail
+from ..detail.copying import whole_text
 from ..messages import Progress
 from ..rows import Row
 from ..words import count, listing, moment, one_line
@@ -230,7 +230,7 @@ class Acting(Outcomes):
         if row is None or outline is None:
             return
         try:
-            text = await self.ask(lambda store: detail.whole_text(store, outline, row))
+            text = await self.ask(lambda store: whole_text(store, outline, row))
         except ForkpointError as error:
             self.failed(error)
             return

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import work
 
 from ...store.errors import ForkpointError
 from ...store.model import Diff, Point
-from .. import detail
+from ..detail.asked import Asked, Mode, Tab
+from ..detail.conversation import conversation
+from ..detail.facts import facts
+from ..detail.files import after, files
+from ..detail.heading import glance, headed, heading
 from ..outline import Outline
 from ..rows import Row
 from ..widgets.diffpane import DiffPane
 from ..widgets.difftext import DiffText
+from ..widgets.flow import Laid, Part, Stale, laid
 from ..widgets.lines import Lines
-from ..widgets.sheet import Paragraph, Sheet, text
+from ..widgets.reading import Reading
+from ..widgets.sheet import Sheet, text
 from .page import in_words
 from .welcome import Welcome
 
@@ -28,12 +35,33 @@ REST = 0.06
 KEPT_DIFFS = 24
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was read of a row, laid out for the pane's width."""
+
+    changed: DiffText | None
+    parts: tuple[Part, ...]
+    laid: Laid
+
+
 class Looking(Welcome):
     """Fills the detail, the preview and the strip."""
+
+    mode: Mode = "row"
+    """Which changes of files the detail tells."""
 
     def __init__(self) -> None:
         super().__init__()
         self._diffs: OrderedDict[tuple[str, str], DiffText] = OrderedDict()
+        self._opened: frozenset[str] = frozenset()
+        self._look = 0
+        """Number of the newest look: the answers of all others are stale."""
+        self._seen = ("", "")
+        """The row and the tab that the detail shows."""
+
+    @property
+    def reading(self) -> Reading:
+        return self.query_one("#detail", Reading)
 
     def on_lines_moved(self, message: Lines.Moved) -> None:
         if message.lines is self.timeline:
@@ -41,50 +69,69 @@ class Looking(Welcome):
             self.show_status()
 
     @work(exclusive=True, group="look")
-    async def look(self) -> None:
+    async def look(self, *, at_once: bool = False) -> None:
         """Reads what stands behind the row, once the cursor rests on it."""
         row, outline, tab = self.timeline.row, self.timeline.outline, self.tab
+        self._look += 1
         if row is None or outline is None:
             self._show_nothing()
             return
-        await asyncio.sleep(REST)
-        now, signs = self.app.now(), self.app.signs
+        number = self._look
+        if not at_once:
+            await asyncio.sleep(REST)
+        now, signs, width = self.app.now(), self.app.signs, self.reading.text_width
+        opened, mode = self._opened, self.mode
 
-        def read(store: Store) -> tuple[DiffText | None, list[Paragraph]]:
-            try:
-                changed = self.changed(store, outline, row)
-                diff = changed.diff if changed else None
-                paragraphs = detail.heading(outline, row, now, signs)
-                if tab == "conversation":
-                    paragraphs = detail.headed(row, paragraphs) + detail.conversation(store, outline, row, signs)
-                elif tab == "files":
-                    ends = outline.ends(row)
-                    authors = store.authors(ends[0].id, ends[1].id, outline.tree) if ends else None
-                    paragraphs += detail.files_changed(diff, signs, authors)
-                else:
-                    paragraphs += detail.facts(store, outline, row, now)
-                return changed, paragraphs
-            except ForkpointError as error:
-                return None, [text(in_words(error), "attention"), text(error.todo, "muted")]
+        def read(store: Store) -> Seen:
+            asked = Asked(store, outline, row, now, signs, opened, mode, lambda: number == self._look)
+            return self._read(asked, tab, width)
 
-        changed, paragraphs = await self.ask(read)
-        self.query_one("#detail", Sheet).show(paragraphs)
-        diff = changed.diff if changed else None
+        try:
+            seen = await self.ask(read)
+        except Stale:
+            return
+        self._show(seen, outline, row, now)
+
+    def _read(self, asked: Asked, tab: Tab, width: int) -> Seen:
+        """Everything that is shown of a row; called in a worker."""
+        changed: DiffText | None = None
+        try:
+            asked.check()
+            changed = self.changed(asked)
+            told = [*heading(asked.outline, asked.row, asked.now, asked.signs)]
+            if tab == "conversation":
+                parts: tuple[Part, ...] = (*headed(asked.row, told), *conversation(asked))
+            elif tab == "files":
+                parts = (*told, *files(asked, changed.diff if changed else None))
+            else:
+                parts = (*told, *facts(asked))
+        except ForkpointError as error:
+            parts = (text(in_words(error), "attention"), text(error.todo, "muted"))
+        return Seen(changed, parts, laid(parts, width, asked.wanted))
+
+    def _show(self, seen: Seen, outline: Outline, row: Row, now: int) -> None:
+        shown = (row.key, self.tab)
+        self.reading.show(seen.parts, seen.laid, keep_place=shown == self._seen)
+        self._seen = shown
+        diff = seen.changed.diff if seen.changed else None
         strip = self.query_one("#strip", Sheet)
-        strip.show(detail.glance(outline, row, diff, now, signs, strip.size.width - 1))
+        strip.show(glance(outline, row, diff, now, self.app.signs, strip.size.width - 1))
         preview = self.query_one("#preview", DiffPane)
         preview.empty = "No file changed here." if row.kind != "operation" else ""
-        preview.show(changed or DiffText(Diff("", "", ())))
+        preview.show(seen.changed or DiffText(Diff("", "", ())))
         self.set_class(not (diff and diff.files), "-unchanged")
 
-    def changed(self, store: Store, outline: Outline, row: Row) -> DiffText | None:
-        """What a row changed, between the two checkpoints around it; None where there are none. Call it in a worker."""
-        ends = outline.ends(row)
-        if ends is None:
-            return None
-        return self.difference(store, outline, ends)
+    def changed(self, asked: Asked) -> DiffText | None:
+        """What a row changed: an operation what it did, all others what lies between the two checkpoints around them.
 
-    def difference(self, store: Store, outline: Outline, ends: tuple[Point, Point]) -> DiffText:
+        None where there are none. Call it in a worker.
+        """
+        if asked.row.operation is not None:
+            return DiffText(asked.store.done_by(asked.row.operation.id))
+        ends = asked.outline.ends(asked.row)
+        return self.difference(asked.store, ends) if ends is not None else None
+
+    def difference(self, store: Store, ends: tuple[Point, Point]) -> DiffText:
         """Two checkpoints compared; they never change, so the answer is kept."""
         key = (ends[0].id, ends[1].id)
         found = self._diffs.get(key)
@@ -96,6 +143,42 @@ class Looking(Welcome):
         return found
 
     def _show_nothing(self) -> None:
-        for name in ("#detail", "#strip"):
-            self.query_one(name, Sheet).show([])
+        self.reading.show((), Laid())
+        self.query_one("#strip", Sheet).show([])
         self.query_one("#preview", DiffPane).show(DiffText(Diff("", "", ())))
+
+    # Keys of the detail, while it has them
+
+    def on_descendant_focus(self) -> None:
+        self.show_keys()
+
+    def offers(self, action: str) -> bool:
+        if action == "follow":
+            return self.is_mounted and self.reading.has_focus and self.reading.link is not None
+        if action == "enter" and self.is_mounted and self.reading.has_focus:
+            return False
+        return super().offers(action)
+
+    # What a line of the detail leads to
+
+    def on_reading_followed(self, message: Reading.Followed) -> None:
+        link = message.link
+        if link.kind == "part":
+            self._opened ^= {link.name}
+            self.look(at_once=True)
+        elif link.kind == "mode":
+            self.mode = link.name  # type: ignore[assignment]
+            self.look(at_once=True)
+        elif self.timeline.outline is not None:
+            from .filehistory import FileHistoryScreen
+
+            self.open(FileHistoryScreen(link.path, self.timeline.outline), self._chosen)
+
+    def on_reading_left(self, message: Reading.Left) -> None:
+        self.action_clear()
+
+    def action_show_files(self) -> None:
+        """The files; where they are shown already, the next of the three ways to look at them."""
+        if self.tab == "files" and (not self.has_class("-narrow") or self.has_class("-detail")):
+            self.mode = after(self.mode)
+        self._show_tab("files")

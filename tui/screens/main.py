@@ -19,6 +19,7 @@ from ..widgets.bars import Bar, KeyBar, Notice
 from ..widgets.choices import Told
 from ..widgets.diffpane import DiffPane
 from ..widgets.lines import bindings
+from ..widgets.reading import Reading
 from ..widgets.sheet import Sheet, text
 from ..widgets.timeline import Timeline
 from . import headline
@@ -36,7 +37,7 @@ AGES = 20.0
 class MainScreen(Looking):
     """Shows a tree that follows what is recorded while it is looked at."""
 
-    PLACES: ClassVar[tuple[Where, ...]] = ("tree",)
+    PLACES: ClassVar[tuple[Where, ...]] = ("tree", "detail")
     BINDINGS: ClassVar[list[Binding]] = bindings("tree")  # type: ignore[assignment]
     AUTO_FOCUS = "#tree"
 
@@ -57,7 +58,7 @@ class MainScreen(Looking):
             yield Timeline(ident="tree")
             with Vertical(id="side"):
                 yield Bar(ident="tabs")
-                yield Sheet(ident="detail")
+                yield Reading(ident="detail")
                 yield DiffPane(ident="preview")
         yield Sheet(ident="strip")
         yield Input(id="line", select_on_focus=False)

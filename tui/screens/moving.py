@@ -10,6 +10,7 @@ from textual.events import Key
 from textual.widgets import Input
 
 from ...store.errors import ForkpointError
+from ..detail.asked import Tab
 from ..rows import Row
 from ..widgets.lines import Lines
 from ..words import count, one_line
@@ -37,7 +38,7 @@ ROW_ACTIONS = frozenset({"enter", "diff", "mark", "restore", "fork", "label", "p
 class Moving(Acting):
     """Moves through the tree and between the panes; changes nothing."""
 
-    tab = "conversation"
+    tab: Tab = "conversation"
     """What the detail tells."""
     _asking = ""
     """What the line at the bottom asks for now: search, go, or nothing."""
@@ -138,7 +139,7 @@ class Moving(Acting):
             self.timeline.repaint()
             self.show_status()
 
-    def _show_tab(self, tab: str) -> None:
+    def _show_tab(self, tab: Tab) -> None:
         self.tab = tab
         self.show_tabs()
         self.look()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len, chop_cells
 from textual.events import Resize
 
-from .lines import Lines, Span
+from .flow import MOST_LINES, Line, Link
+from .lines import Lines, Span, spans_length
 
-MOST_LINES = 20_000
-"""Lines of the screen that a pane holds; what is longer says so and is copied or opened in full."""
 WORD = re.compile(r"\S+|\s+")
 
 
@@ -26,6 +25,18 @@ class Paragraph:
     hang: int = 0
     """Further blanks before every line but the first."""
     wrap: bool = True
+    lead: Sequence[Span] = ()
+    """Stands before the first line: a list's mark, the bar of a quotation …"""
+    follow: Sequence[Span] | None = None
+    """… and as wide before the others; None: blanks."""
+    ground: str = ""
+    """The ink beneath the whole lines."""
+    link: Link | None = None
+
+    def lines(self, width: int) -> Iterator[Line]:
+        """The lines as they are painted; all of them lead to the same."""
+        for spans in wrapped(self, width):
+            yield Line(spans, self.ground, self.link)
 
 
 def text(words: str, ink: str = "text", *, indent: int = 0, hang: int = 0, wrap: bool = True) -> Paragraph:
@@ -94,26 +105,35 @@ class _Wrapper:
         self.used += sum(cell_len(words) for words, _ in carried)
 
     def _put_long(self, word: str, ink: str) -> None:
-        """Adds a word that may be longer than a line."""
-        for piece in chop_cells(word, max(self.width - self.used, 1)):
-            if self.used + cell_len(piece) > self.width:
-                self.turn()
-            self.lines[-1].append((piece, ink))
-            self.used += cell_len(piece)
+        """Adds a word that may be longer than a line: what room there is holds its beginning."""
+        head = chop_cells(word[: 2 * self.width], max(self.width - self.used, 1))[0]
+        self._add(head, ink)
+        for piece in chop_cells(word[len(head) :], max(self.width - self.hang, 1)):
+            self._add(piece, ink)
+
+    def _add(self, piece: str, ink: str) -> None:
+        if self.used + cell_len(piece) > self.width:
+            self.turn()
+        self.lines[-1].append((piece, ink))
+        self.used += cell_len(piece)
 
 
 def wrapped(paragraph: Paragraph, width: int) -> list[list[Span]]:
     """The lines of a paragraph in so many cells."""
-    room = max(width - paragraph.indent, 8)
-    wrapper = _Wrapper(room if paragraph.wrap else 1_000_000, paragraph.hang)
+    lead = [(" " * paragraph.indent, "text"), *paragraph.lead] if paragraph.indent else list(paragraph.lead)
+    room = max(width - spans_length(lead), 8)
+    wrapper = _Wrapper(room if paragraph.wrap else 1_000_000, min(paragraph.hang, room // 2))
     for words, ink in paragraph.spans:
         for number, line in enumerate(words.expandtabs(4).split("\n")):
             if number:
                 wrapper.feed()
             wrapper.put(line, ink)
-    if not paragraph.indent:
+    if not lead:
         return wrapper.lines
-    return [[(" " * paragraph.indent, "text"), *line] for line in wrapper.lines]
+    follow: list[Span] = [(" " * spans_length(lead), "text")]
+    if paragraph.follow is not None:
+        follow = [(" " * paragraph.indent, "text"), *paragraph.follow]
+    return [[*(follow if number else lead), *line] for number, line in enumerate(wrapper.lines)]
 
 
 class Sheet(Lines):
