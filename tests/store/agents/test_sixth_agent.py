@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from inspect import signature
@@ -19,7 +18,6 @@ ABACUS = '''
 """Abacus: a file of lines for each session, `~/.abacus/<id>.jsonl`; a line has who, text, time and folder."""
 
 import json
-import os
 import zlib
 from dataclasses import replace
 from pathlib import Path
