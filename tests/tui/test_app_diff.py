@@ -40,7 +40,8 @@ async def test_d_shows_what_a_turn_changed_with_both_ends_named(store: Store) ->
         head = shown.split("\n")[0]
         assert 'before prompt 2 "Now fold continuation lines"' in head
         assert "after Bash rm docs/notes.txt" in head
-        assert "file 1 of 3" in head
+        assert "3 files  +6  −3" in head
+        assert shown.split("\n")[1].endswith("file 1 of 3")
         for words in ("docs/notes.txt", "deleted", "fold.py", "added", "parse.py", "from fold import unfold"):
             assert words in shown
         await press(pilot, "escape")
@@ -79,14 +80,14 @@ async def test_views_turn_and_the_cursor_keeps_its_line(store: Store) -> None:
         await press(pilot, "K", "d", "J", "J", "j", "j", "j")
         pane = diff(pilot).pane
         assert pane.content is not None
-        line = pane.content.text(pane.row_at(pane.cursor))
+        line = pane.content.text(pane.row)
         assert "│" not in frame(pilot.app).split("\n")[20][43:]
         await press(pilot, "s")
         assert pane.split
-        assert pane.content.text(pane.row_at(pane.cursor)) == line
+        assert pane.content.text(pane.row) == line
         await press(pilot, "s", "w", "#")
         assert (pane.split, pane.wrap, pane.numbers) == (False, True, False)
-        assert pane.content.text(pane.row_at(pane.cursor)) == line
+        assert pane.content.text(pane.row) == line
 
 
 async def test_side_by_side_says_when_there_is_no_room(store: Store) -> None:

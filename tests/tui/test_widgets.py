@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
-from forkpoint.store.model import Diff, FileDiff, Hunk, Line
-from forkpoint.tui.app import ForkpointApp
 from forkpoint.tui.outline import Outline
-from forkpoint.tui.theme import PLAIN, Signs
-from forkpoint.tui.widgets.diffpane import DiffPane
-from forkpoint.tui.widgets.difftext import DiffText, file_notes
-from forkpoint.tui.widgets.lines import Lines, clip, clip_title
+from forkpoint.tui.theme import PLAIN
+from forkpoint.tui.widgets.lines import clip, clip_title
 from forkpoint.tui.widgets.listing import Column, Item, Listing
 from forkpoint.tui.widgets.sheet import Paragraph, Sheet, text, wrapped
 from forkpoint.tui.widgets.timeline import Timeline
 from rich.cells import cell_len
-from textual.events import Mount
-from textual.pilot import Pilot
 
 from tests.builders.app import frame
-from tests.builders.tree import MINUTE, START, Conversation, headers_session, long_session
-
-NOW = START + 41 * MINUTE
-WIDTHS = [40, 60, 80, 119, 200]
-
-
-class Bench(ForkpointApp):
-    """The app with one pane on it and no store."""
-
-    def __init__(self, pane: Lines, signs: Signs | None = None) -> None:
-        super().__init__(None, clock=lambda: NOW, signs=signs or Signs())  # type: ignore[arg-type]
-        self.pane = pane
-
-    def on_mount(self, event: Mount) -> None:  # type: ignore[override]
-        event.prevent_default()  # the app's own would open the main screen
-        self.screen.mount(self.pane)
-        self.pane.focus()
-
-
-@asynccontextmanager
-async def shown(
-    pane: Lines, size: tuple[int, int] = (80, 24), signs: Signs | None = None
-) -> AsyncIterator[Pilot[None]]:
-    async with Bench(pane, signs).run_test(size=size) as pilot:
-        await pilot.pause()
-        yield pilot
+from tests.builders.pane import WIDTHS, shown
+from tests.builders.tree import START, Conversation, headers_session, long_session
 
 
 async def test_the_tree_of_a_session_as_it_is_drawn() -> None:
@@ -152,92 +120,6 @@ async def test_control_characters_never_reach_the_terminal() -> None:
         tree.fill(Outline(told.tree()))
         await pilot.pause()
         assert not set("\x1b\x07\x9b\u202e") & set(frame(pilot.app))
-
-
-# Diffs
-
-
-def hunk(*lines: tuple[str, str], old: int = 1, new: int = 1) -> Hunk:
-    made: list[Line] = []
-    for kind, words in lines:
-        made.append(Line(kind, words, old if kind in " -" else None, new if kind in " +" else None))  # type: ignore[arg-type]
-        old += kind in " -"
-        new += kind in " +"
-    return Hunk("@@ -1 +1 @@", tuple(made))
-
-
-def big_diff(files: int, lines: int) -> Diff:
-    kinds = (("-", "old line"), ("+", "new line"), (" ", "same line"))
-    one = hunk(*((kinds[n % 3][0], f"{kinds[n % 3][1]} {n}") for n in range(lines)))
-    names = [f"src/file_{n}.py".encode() for n in range(files)]
-    return Diff("a", "b", tuple(FileDiff(name, None, "modified", 1, 1, (one,)) for name in names))
-
-
-async def test_a_hundred_thousand_lines_open_at_once() -> None:
-    content = DiffText(big_diff(200, 500))
-    assert len(content) > 100_000
-    pane = DiffPane(ident="diff")
-    async with shown(pane, (160, 50)) as pilot:
-        begin = time.perf_counter()
-        pane.show(content)
-        await pilot.press("G", "pageup", "g")
-        pane.turn(split=True)
-        await pilot.press("G")
-        pane.turn(split=False, wrap=True)
-        await pilot.press("G")
-        assert time.perf_counter() - begin < 10
-        assert pane.file == 199
-
-
-@pytest.mark.parametrize(("split", "wrap"), [(False, False), (True, False), (False, True), (True, True)])
-async def test_every_line_of_a_diff_is_exactly_as_wide_as_the_pane(split: bool, wrap: bool) -> None:
-    old, new = "\treturn '漢字' * 80" + "漢" * 90, "\treturn '🎉'" + "x" * 200
-    lines = [(" ", "def parse(data):"), ("-", old), ("+", new), (" ", "")]
-    file = FileDiff("漢字.py".encode(), b"old.py", "renamed", 1, 1, (hunk(*lines),), ("mode 644 → 755",))
-    pane = DiffPane(ident="diff")
-    async with shown(pane) as pilot:
-        pane.show(DiffText(Diff("a", "b", (file,))))
-        for width in WIDTHS:
-            await pilot.resize_terminal(width, 24)
-            await pilot.pause()
-            pane.turn(split=split, wrap=wrap)
-            await pilot.pause()
-            assert {pane.render_line(y).cell_length for y in range(pane.line_count)} == {pane.width}
-
-
-async def test_wrapping_shows_all_of_a_long_line() -> None:
-    words = "".join(f"<{n}>" for n in range(100))
-    pane = DiffPane(ident="diff")
-    async with shown(pane, (60, 24)) as pilot:
-        pane.show(DiffText(Diff("a", "b", (FileDiff(b"a.txt", None, "added", 1, 0, (hunk(("+", words)),)),))))
-        pane.turn(wrap=True)
-        await pilot.pause()
-        drawn = "".join(line[pane.lead :].rstrip() for line in frame(pilot.app).split("\n"))
-        assert words in drawn
-
-
-@pytest.mark.parametrize(
-    ("file", "notes"),
-    [
-        (FileDiff(b"a", None, "modified", 1, 1, (hunk((" ", "x")),)), []),
-        (FileDiff(b"a", None, "added", 1, 0, (hunk(("+", "x")),)), ["added"]),
-        (FileDiff(b"a", None, "added", 0, 0), ["added, an empty file"]),
-        (FileDiff(b"a", None, "mode", 0, 0, (), ("mode 644 → 755",)), ["mode 644 → 755"]),
-        (FileDiff(b"a", b"b", "renamed", 0, 0), ["renamed"]),
-        (FileDiff(b"a", None, "modified", 0, 0, (), ("binary, 12 kB → 14 kB",)), ["binary, 12 kB → 14 kB"]),
-        (FileDiff(b"a", None, "type", 0, 0, (), ("was a link to a.txt",)), ["was a link to a.txt"]),
-    ],
-)
-def test_what_is_no_line_is_said_in_words(file: FileDiff, notes: list[str]) -> None:
-    assert file_notes(file) == notes
-
-
-def test_a_diff_s_text_is_cleaned_and_a_missing_line_feed_is_told() -> None:
-    lines = (Line("-", "a\x1b[31m\r", 1, None), Line("\\", " No newline at end of file", None, None))
-    content = DiffText(Diff("a", "b", (FileDiff(b"x\x1b", None, "modified", 0, 1, (Hunk("@@", lines),)),)))
-    drawn = [content.text(at) for at in range(len(content))]
-    assert not any("\x1b" in line or "\r" in line for line in drawn)
-    assert drawn[-1] == "no line feed at the end"
 
 
 # Text and lists

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+from forkpoint.tui.widgets.pairing import paired
 from forkpoint.tui.widgets.wordmarks import TOKEN, changed_words
 
 
@@ -38,9 +40,26 @@ def test_lines_with_little_in_common_get_no_marks() -> None:
     assert changed_words("import os", "raise HeaderError(line)") == ([], [])
 
 
-def test_a_long_line_gets_no_marks() -> None:
-    assert changed_words("a " * 300, "a " * 299 + "b ") == ([], [])
-
-
 def test_two_same_lines_get_no_marks() -> None:
     assert changed_words("same", "same") == ([], [])
+
+
+def test_of_a_long_line_what_stands_between_the_common_ends_is_marked() -> None:
+    words = "word " * 40_000
+    assert marked(f"{words}gone {words}", f"{words}came in {words}") == (["gone"], ["came in"])
+    assert marked(f"{words}{words}", f"{words}more {words}") == ([], ["more "])
+    assert marked("a" * 500, "b" * 500) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pairs"),
+    [
+        (["a = 1"], ["a = 2"], [(0, 0)]),
+        (["import os"], ["raise HeaderError(line)"], []),
+        (["one two three", "four five six"], ["new line", "one two 3", "four five 6"], [(0, 1), (1, 2)]),
+        (["x(1)", "y(2)"], ["y(3)", "x(4)"], [(0, 0), (1, 1)]),
+        ([""], ["", "a"], []),
+    ],
+)
+def test_lines_that_share_words_answer_each_other(old: list[str], new: list[str], pairs: list[tuple[int, int]]) -> None:
+    assert paired(old, new) == pairs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -11,20 +13,24 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.geometry import Size
+from textual.message import Message
 
 from ...store.errors import ForkpointError
-from ...store.model import RestoreResult
+from ...store.model import Diff, RestoreResult
+from ...store.text import path_text
 from ..actions import Where
 from ..running import edit_file
 from ..widgets.bars import Bar, KeyBar, Notice
 from ..widgets.choices import Told
-from ..widgets.diffpane import NARROWEST_SPLIT, DiffPane, lines_of
-from ..widgets.difftext import LETTERS, DiffText, file_name
+from ..widgets.diffpaint import lines_of
+from ..widgets.diffpane import NARROWEST_SPLIT, DiffPane
+from ..widgets.difftext import FILE, DiffText
+from ..widgets.filelist import FileList, file_items
 from ..widgets.lines import Lines, Span, bindings, clip_title, spans_length
-from ..widgets.listing import Column, Item, Listing
+from ..widgets.listing import Item
 from ..widgets.sheet import text
-from ..words import count, one_line, short
-from .page import Page
+from ..words import count, one_line
+from .diffsearch import DiffSearch
 
 if TYPE_CHECKING:
     from ...store.api import Store
@@ -33,35 +39,42 @@ if TYPE_CHECKING:
 
 CONTEXTS = (0, 1, 3, 6, 12, 25, 1_000_000)
 """Lines around a change that { and } go through; the last shows whole files."""
-COLUMNS = (
-    Column("", ink="chip"),
-    Column("", grows=True),
-    Column("", right=True, ink="added"),
-    Column("", right=True, ink="removed"),
-)
 
 
-class DiffScreen(Page):
+class DiffScreen(DiffSearch):
     """What differs between a checkpoint and another one, or the files as they are."""
 
     PLACES: ClassVar[tuple[Where, ...]] = ("diff",)
     BINDINGS: ClassVar[list[Binding]] = [*bindings("diff"), Binding("tab", "next_pane", show=False)]  # type: ignore[assignment]
     AUTO_FOCUS = "#diff"
 
-    def __init__(self, left: str, right: str | None, *, in_dialog: bool = False) -> None:
+    @dataclass
+    class Compared(Message):
+        """A comparison, or its beginning, is ready to be shown."""
+
+        content: DiffText
+        items: Sequence[Item]
+        asked: int
+        """Which question it answers."""
+
+    def __init__(self, left: str, right: str | None, *, older: str = "", in_dialog: bool = False) -> None:
         super().__init__()
         self.left, self.right = left, right
+        self.older = older or left
+        """The side to which one goes back."""
         self.in_dialog = in_dialog
         """Opened by a dialog, to which it goes back."""
         self.context = 3
         self.ignore_space = False
         self.content: DiffText | None = None
+        self._asked = 0
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
         with Horizontal(id="panes"):
-            yield Listing(COLUMNS, ident="files", head=False)
+            yield FileList(ident="files")
             yield DiffPane(ident="diff")
+        yield self.search_line()
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
         yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
@@ -74,67 +87,60 @@ class DiffScreen(Page):
 
     def resized(self, size: Size) -> None:
         super().resized(size)
-        self._show_header()
+        self.show_header()
 
     @property
     def pane(self) -> DiffPane:
         return self.query_one("#diff", DiffPane)
 
+    @property
+    def files(self) -> FileList:
+        return self.query_one("#files", FileList)
+
+    # Comparing
+
     @work(exclusive=True, group="read")
     async def read(self) -> None:
-        """Compares, in a worker."""
-        left, right, context, ignore_space = self.left, self.right, self.context, self.ignore_space
+        """Compares, in a worker; the beginning of a long diff comes before the rest of it."""
+        self._asked += 1
+        left, right, context, ignore_space, asked = self.left, self.right, self.context, self.ignore_space, self._asked
+        minus = self.app.signs.minus
 
-        def compare(store: Store) -> DiffText:
-            content = DiffText(store.diff(left, right, context=context, ignore_space=ignore_space))
-            # Worked out here, since the first frame needs them.
-            _ = content.lengths
-            return content
+        def made(diff: Diff) -> DiffScreen.Compared:
+            content = DiffText(diff)
+            if diff.whole:
+                # Worked out here, since keys should not wait for them.
+                _ = content.widest, content.side_of
+            return self.Compared(content, file_items(content, minus), asked)
+
+        def compare(store: Store) -> DiffScreen.Compared:
+            def begin(diff: Diff) -> None:
+                self.post_message(made(diff))
+
+            return made(store.diff(left, right, context=context, ignore_space=ignore_space, begin=begin))
 
         try:
-            content = await self.ask(compare)
+            self.post_message(await self.ask(compare))
         except ForkpointError as error:
             self.query_one("#header", Bar).show([("Diff", "strong")])
             self.failed(error)
+
+    def on_diff_screen_compared(self, message: Compared) -> None:
+        if message.asked != self._asked:
             return
-        keep = self.pane.place()
-        self.content = content
+        begun = self.content is not None and not self.content.diff.whole
+        keep = None if begun else self.pane.place()
+        self.content = message.content
         self.pane.empty = "The files are the same on both sides."
-        self.pane.show(content, keep=keep)
-        self._list_files()
-        self._show_header()
+        self.pane.show(self.content, keep=keep, grown=begun)
+        self.files.fill(message.items, at=str(max(self.pane.file, 0)))
+        self.show_header()
 
-    def _list_files(self) -> None:
-        assert self.content is not None
-        minus = self.app.signs.minus
-        items = [
-            Item(
-                str(number),
-                (
-                    LETTERS[file.status],
-                    file_name(file),
-                    f"+{short(file.added)}" if file.added else "",
-                    f"{minus}{short(file.removed)}" if file.removed else "",
-                ),
-            )
-            for number, file in enumerate(self.content.diff.files)
-        ]
-        self.query_one("#files", Listing).fill(items)
-
-    def _show_header(self) -> None:
+    def show_header(self) -> None:
         if self.content is None:
             return
         diff, signs = self.content.diff, self.app.signs
-        added, removed = sum(file.added for file in diff.files), sum(file.removed for file in diff.files)
-        right: list[Span] = [("no white space  ", "attention")] if self.ignore_space else []
-        if diff.unknown:
-            right.append((f"{count(diff.unknown, 'path')} not compared  ", "muted"))
-        number = (
-            f"file {self.pane.file + 1} of {len(diff.files)}" if self.pane.file >= 0 and len(diff.files) > 1 else ""
-        )
-        if self.size.width >= 100:
-            right.append((number or count(len(diff.files), "file"), "muted"))
-        right += lines_of(added, removed, signs.minus)
+        right = self._facts(diff)
         ends = [one_line(diff.left), one_line(diff.right)]
         room = self.size.width - 12 - spans_length(right)
         if sum(map(cell_len, ends)) > room:
@@ -144,29 +150,43 @@ class DiffScreen(Page):
         left = [("Diff  ", "strong"), (ends[0], "text"), (f" {signs.arrow} ", "muted"), (ends[1], "text")]
         self.query_one("#header", Bar).show(left, right)
 
+    def _facts(self, diff: Diff) -> list[Span]:
+        """What is searched for and left out, and how much differs; less of it where there is little room."""
+        right: list[Span] = []
+        if looked := self.looked_for():
+            right.append((f"{looked}  ", "attention"))
+        if self.ignore_space:
+            right.append(("no white space  ", "attention"))
+        if not diff.whole:
+            return [*right, ("reading on …", "muted")]
+        if self.size.width >= 80 and diff.files:
+            right.append((count(len(diff.files), "file"), "muted"))
+        added, removed = sum(file.added for file in diff.files), sum(file.removed for file in diff.files)
+        return [*right, *lines_of(added, removed, self.app.signs.minus)]
+
     # The files
 
     def on_diff_pane_turned(self, event: DiffPane.Turned) -> None:
-        files = self.query_one("#files", Listing)
-        if files.items and not files.has_focus and event.file >= 0:
-            files.fill(files.items, at=str(event.file))
-        self._show_header()
+        if self.files.items and not self.files.has_focus and event.file >= 0:
+            self.files.follow(event.file)
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
-        files = self.query_one("#files", Listing)
+        files = self.files
         if event.lines is files and files.has_focus and files.item is not None and self.content is not None:
             self.pane.go_to(self.content.files[int(files.item.key)])
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        if event.lines is self.query_one("#files"):
-            self.pane.focus()
+        if event.lines is self.files:
+            self._to_the_diff()
 
-    def key_enter(self) -> None:
+    def _to_the_diff(self) -> None:
+        if self.has_class("-narrow"):
+            self.remove_class("-files")
         self.pane.focus()
 
     def action_files(self) -> None:
         """The list comes and takes the keys, or goes."""
-        files = self.query_one("#files", Listing)
+        files = self.files
         shown = files.display and files.region.width > 0
         if shown and not files.has_focus:
             files.focus()
@@ -176,11 +196,11 @@ class DiffScreen(Page):
         (self.pane if shown else files).focus()
 
     def action_next_pane(self) -> None:
-        files = self.query_one("#files", Listing)
+        files = self.files
         if self.pane.has_focus and files.display and files.region.width > 0:
             files.focus()
         else:
-            self.pane.focus()
+            self._to_the_diff()
 
     # Jumps and views
 
@@ -203,6 +223,12 @@ class DiffScreen(Page):
     def action_previous_file(self) -> None:
         self._jump("file", -1)
 
+    def action_slide_left(self) -> None:
+        self.pane.action_scroll_left()
+
+    def action_slide_right(self) -> None:
+        self.pane.action_scroll_right()
+
     def action_side_by_side(self) -> None:
         if not self.pane.split and self.pane.size.width < NARROWEST_SPLIT:
             self.notice.say(f"Side by side needs {NARROWEST_SPLIT} columns, here are {self.pane.size.width}.")
@@ -211,7 +237,7 @@ class DiffScreen(Page):
 
     def action_wrap(self) -> None:
         self.pane.turn(wrap=not self.pane.wrap)
-        cut = "Long lines are cut; the arrows scroll sideways."
+        cut = "Long lines are cut; the arrows go sideways."
         self.notice.say("Long lines are wrapped." if self.pane.wrap else cut)
 
     def action_numbers(self) -> None:
@@ -224,10 +250,12 @@ class DiffScreen(Page):
 
     def _set_context(self, by: int) -> None:
         at = max(0, min(CONTEXTS.index(self.context) + by, len(CONTEXTS) - 1))
+        changed = self.context != CONTEXTS[at]
         self.context = CONTEXTS[at]
         whole = at == len(CONTEXTS) - 1
         self.notice.say("Whole files." if whole else f"{count(self.context, 'line')} around a change.")
-        self.read()
+        if changed:
+            self.read()
 
     def action_less_context(self) -> None:
         self._set_context(-1)
@@ -239,24 +267,32 @@ class DiffScreen(Page):
 
     def action_edit(self) -> None:
         """Opens the file as it is now, at the line under the cursor."""
-        place = self.pane.place()
+        place = self.pane.place(older=self.left == "now")
         if place is None:
+            self.notice.say("There is no file under the cursor.")
             return
         path, line = place
         full = os.path.join(self.app.store.root, os.fsdecode(path))
         problem = edit_file(self.app, full, line)
         if problem:
             self.notice.say(problem, "attention")
-        elif self.right is None:
+        elif self.right is None or "now" in (self.left, self.right):
             self.read()
 
     def action_copy_hunk(self) -> None:
-        if self.content is None or not len(self.content):
+        """The hunk under the cursor as a patch; at a file's heading and in the list of files its path."""
+        content, pane = self.content, self.pane
+        if content is None or pane.file < 0:
+            self.notice.say("There is nothing to copy.")
             return
-        row = self.pane.row_at(self.pane.cursor)
-        start, end = self.content.hunk_of(row) or (row, row + 1)
-        self.app.copy_to_clipboard(self.content.patch(start, end))
-        self.notice.say(f"Copied {count(end - start, 'line')}.")
+        hunk = content.hunk_of(pane.row)
+        name = path_text(content.diff.files[pane.file].path)
+        if self.files.has_focus or hunk is None or content.kinds[pane.row] == FILE:
+            self.app.copy_to_clipboard(name)
+            self.notice.say(f"Copied the path {name}.")
+        else:
+            self.app.copy_to_clipboard(content.patch(*hunk))
+            self.notice.say(f"Copied this hunk of {name}, {count(hunk[1] - hunk[0], 'line')}.")
 
     def action_restore_file(self) -> None:
         """Goes back to the older side; from a dialog, back to it."""
@@ -265,7 +301,7 @@ class DiffScreen(Page):
         if self.in_dialog:
             self.leave(None)
         else:
-            self.open(RestoreDialog(GoBack(self.left, 0)), self._went_back)
+            self.open(RestoreDialog(GoBack(self.older, 0)), self._went_back)
 
     def _went_back(self, done: tuple[GoBack, RestoreResult] | None) -> None:
         if done is None:
@@ -275,5 +311,5 @@ class DiffScreen(Page):
         beneath.call_later(beneath._went_back, done)
 
     def action_close(self) -> None:
-        if not self.notice.hush():
+        if not self.notice.hush() and not self.stop_searching():
             self.leave(None)

@@ -1,21 +1,23 @@
-"""A diff on the Line API: unified or side by side, with word marks and colours made when a line is painted."""
+"""A diff on the Line API: unified or side by side, with a file's heading that stays in sight."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
-from rich.cells import cell_len
-from textual.events import Resize
+from textual.events import Click, Focus, MouseScrollLeft, MouseScrollRight, Resize
+from textual.geometry import Region, clamp
 from textual.message import Message
+from textual.selection import Selection
+from textual.strip import Strip
 
 from ...store.model import Line
-from .colouring import coloured, lexer_for, overlaid
-from .difftext import BLANK, END, FILE, HUNK, NEW, NOTE, OLD, PROBLEM, SAME, DiffText
-from .lines import Lines, Span, clip
-from .wordmarks import changed_words
+from .difflayout import WHOLE, Layout
+from .diffpaint import Paint
+from .difftext import BLANK, FILE, DiffText, not_compared
+from .linecells import cell_at
+from .lines import Lines, Span
 
 NARROWEST_SPLIT = 90
 """Cells that a pane needs for two sides."""
@@ -23,6 +25,9 @@ NARROWEST_SPLIT = 90
 
 class DiffPane(Lines):
     """Shows a diff; its cursor is the line that jumps, the editor and copying start from."""
+
+    # The scroll bar's cell is kept free: its coming would wrap the text anew.
+    DEFAULT_CSS = "DiffPane { scrollbar-gutter: stable; }"
 
     @dataclass
     class Turned(Message):
@@ -37,187 +42,174 @@ class DiffPane(Lines):
         self.split = False
         self.wrap = False
         self.numbers = True
+        self.shift = 0
+        """Cells by which the text stands to the left."""
         self.empty = ""
         """What is said where nothing differs."""
         self.always_marks = False
-        """Shows the cursor's line although another pane has the keys."""
-        self._tops: list[int] = []
-        """First line on the screen of each drawn line; only when wrapping, where one can take several."""
-        self._file = -1
+        """Shows the cursor's line and place although another pane has the keys."""
+        self.needle = ""
+        self.hits: list[int] = []
+        """Rows that hold what is searched for."""
+        self._layout: Layout | None = None
+        self._paint_now: Paint | None = None
+        self._told = (-1, 0)
+        """The file and hunk of the cursor that were told last."""
 
     # What is shown
 
     @property
-    def drawn(self) -> int:
-        """Lines before wrapping: of the text, or of its two sides."""
-        if self.content is None:
-            return 0
-        return len(self.content.sides) if self.split else len(self.content)
+    def layout_now(self) -> Layout | None:
+        """Which rows stand where; None where there is nothing that differs."""
+        width = max(self.width, 20)
+        if self._layout is not None and self._layout.width != width:
+            # The scroll bar came or went.
+            self._layout = self._paint_now = None
+        if self._layout is None and self.content is not None and len(self.content):
+            self._layout = Layout(self.content, width, self.split, self.wrap, self.numbers)
+        return self._layout
+
+    @property
+    def paint_now(self) -> Paint | None:
+        """How it is drawn now."""
+        layout = self.layout_now
+        if self._paint_now is None and layout is not None:
+            self._paint_now = Paint(layout, self.signs, self.shift, self.needle, self.selected_ink())
+        return self._paint_now
 
     @property
     def line_count(self) -> int:
-        if not self.drawn:
-            return 1 if self.empty else 0
-        return self._tops[-1] if self.wrap and self._tops else self.drawn
-
-    @property
-    def content_width(self) -> int:
-        if self.content is None or self.split or self.wrap or not len(self.content):
-            return 0
-        return max(self.content.lengths) + self.lead + 1
+        return layout.height if (layout := self.layout_now) else len(self._nothing())
 
     @property
     def lead(self) -> int:
-        """Cells before the text: a mark, two numbers and a sign."""
-        digits = len(str(self.content.highest)) if self.content else 1
-        return 1 + (2 * digits + 2 if self.numbers else 0) + 2
+        """Cells before the text: a mark, the numbers and a sign."""
+        return layout.lead if (layout := self.layout_now) else 1
 
-    def show(self, content: DiffText, *, keep: tuple[bytes, int] | None = None) -> None:
-        """Shows another diff, the cursor at its first line or near a line of a file that it had before."""
-        self.content = content
-        self._file = -1
-        self._measure()
+    def _nothing(self) -> list[str]:
+        """What is said where there are no lines."""
+        if self.content is None:
+            return []
+        return [line for line in (self.empty, not_compared(self.content.diff)) if line]
+
+    def _anew(self) -> None:
+        """Forgets what follows from the width and the views."""
+        self._layout = self._paint_now = None
         self.repaint()
-        self.set_reactive(Lines.cursor, 0)
-        if keep is not None:
-            self._go_near(*keep)
-        self.scroll_to(x=0, y=max(0, self.cursor - self.page // 3), animate=False, force=True)
-        self._tell_file()
 
-    def place(self) -> tuple[bytes, int] | None:
-        """Path and number of the new line under the cursor, to come back to it in another diff."""
-        if self.content is None or not len(self.content):
-            return None
-        at = self.row_at(self.cursor)
-        return self.content.diff.files[self.content.of_file[at]].path, self.number_at(at)
+    def show(self, content: DiffText, *, keep: tuple[bytes, int] | None = None, grown: bool = False) -> None:
+        """Shows another diff, the cursor at its first line or near a line of a file that it had before.
 
-    def number_at(self, at: int) -> int:
-        """The number that a line has in the newer file, or the next one that has one there; 1 at a heading."""
-        if self.content is None:
-            return 1
-        for near in range(at, min(at + 200, len(self.content))):
-            line = self.content.lines[near]
-            if isinstance(line, Line) and line.new is not None:
-                return line.new
-            if near > at and self.content.kinds[near] in (FILE, BLANK):
-                break
-        line = self.content.lines[at]
-        return line.old if isinstance(line, Line) and line.old is not None else 1
-
-    def _go_near(self, path: bytes, number: int) -> None:
-        if self.content is None:
-            return
-        file = next((n for n, file in enumerate(self.content.diff.files) if file.path == path), None)
-        if file is None:
-            return
-        at = self.content.files[file]
-        end = self.content.files[file + 1] if file + 1 < len(self.content.files) else len(self.content)
-        for near in range(at, end):
-            line = self.content.lines[near]
-            if isinstance(line, Line) and line.new is not None and line.new >= number:
-                at = near
-                break
-        self.set_reactive(Lines.cursor, self.validate_cursor(self.line_of(at)))
-
-    # Lines on the screen and lines of the text
-
-    def _measure(self) -> None:
-        self._tops = []
-        if not self.wrap or self.content is None or not self.drawn:
-            return
-        room = self._room()
-        lengths = self.content.lengths
-        if self.split:
-            heights = [
-                max(_height(lengths[old], room) if old >= 0 else 1, _height(lengths[new], room) if new >= 0 else 1)
-                if old != new
-                else 1
-                for old, new in self.content.sides
-            ]
-        else:
-            kinds = self.content.kinds
-            heights = [_height(n, room) if kinds[at] in (SAME, OLD, NEW) else 1 for at, n in enumerate(lengths)]
-        self._tops = [0, *accumulate(heights)]
-
-    def _room(self) -> int:
-        width = max(self.width, 10)
-        if self.split:
-            # The old side is never the wider one.
-            return max((width - 1) // 2 - self._side_gutter(), 4)
-        return max(width - self.lead, 4)
-
-    def _side_gutter(self) -> int:
-        digits = len(str(self.content.highest)) if self.content else 1
-        return 1 + (digits + 1 if self.numbers else 0) + 2
-
-    def _drawn_at(self, line: int) -> tuple[int, int]:
-        """Which drawn line stands at a line of the screen, and which part of it."""
-        if not self._tops:
-            return line, 0
-        at = bisect_right(self._tops, line) - 1
-        return at, line - self._tops[at]
-
-    def row_at(self, line: int) -> int:
-        """Line of the text that stands at a line of the screen."""
-        at, _ = self._drawn_at(line)
-        if self.content is None or not self.split:
-            return at
-        old, new = self.content.sides[min(at, len(self.content.sides) - 1)]
-        return new if new >= 0 else old
-
-    def line_of(self, row: int) -> int:
-        """Line of the screen at which a line of the text begins."""
-        at = row
-        if self.content is not None and self.split:
-            sides = self.content.sides
-            at = bisect_left(sides, row, key=lambda pair: max(pair))
-            at = next((n for n in range(max(0, at - 400), min(len(sides), at + 400)) if row in sides[n]), at)
-        return self._tops[at] if self._tops else at
-
-    def on_resize(self, event: Resize) -> None:
-        if self.split and event.size.width < NARROWEST_SPLIT:
-            self.turn(split=False)
-        elif self.wrap:
-            self.turn()
+        `grown`: it begins with what is shown already, so cursor and view stay.
+        """
+        self.content = content
+        self.hits = content.holding(self.needle) if self.needle else []
+        self._anew()
+        if not grown:
+            self._told = (-1, 0)
+            first = content.files[0] if content.files else 0
+            self.set_reactive(Lines.cursor, self._line_near(*keep) if keep else self.row_line(first))
+            self.shift = 0
+            self.scroll_to(x=0, y=max(0, self.cursor - self.page // 3), animate=False, force=True)
+        self._tell_place()
 
     def turn(self, *, split: bool | None = None, wrap: bool | None = None, numbers: bool | None = None) -> None:
         """Draws the same diff another way; the cursor stays on its line."""
-        row = self.row_at(self.cursor) if self.drawn else 0
+        row, cell = self._cell_under()
         offset = self.cursor - self.scroll_offset.y
         self.split = self.split if split is None else split
         self.wrap = self.wrap if wrap is None else wrap
         self.numbers = self.numbers if numbers is None else numbers
-        self._measure()
-        self.repaint()
-        if self.drawn:
-            self.set_reactive(Lines.cursor, self.validate_cursor(self.line_of(row)))
+        self._anew()
+        if (layout := self.layout_now) is not None:
+            part = cell // layout.room if self.wrap else 0
+            self.set_reactive(Lines.cursor, self.validate_cursor(layout.line_of(row) + part))
             self.scroll_to(x=0, y=self.cursor - offset, animate=False, force=True)
             self.show_line(self.cursor)
 
-    # Jumps
+    def _cell_under(self) -> tuple[int, int]:
+        """The row under the cursor and the first of its cells on this line, as they were drawn last."""
+        layout = self._layout
+        if layout is None:
+            return 0, 0
+        line = min(self.cursor, layout.height - 1)
+        return layout.row_at(line), layout.at(line)[1] * layout.room
 
-    def watch_cursor(self, old: int, new: int) -> None:
-        super().watch_cursor(old, new)
-        self._tell_file()
+    def on_resize(self, event: Resize) -> None:
+        too_narrow = self.split and event.size.width < NARROWEST_SPLIT
+        self.turn(split=False if too_narrow else None)
 
-    def _tell_file(self) -> None:
-        file = self.file
-        if file != self._file:
-            self._file = file
-            self.post_message(self.Turned(self, file))
+    # Where the cursor is
+
+    @property
+    def row(self) -> int:
+        """The row under the cursor."""
+        return layout.row_at(self.cursor) if (layout := self.layout_now) else 0
+
+    def row_line(self, row: int) -> int:
+        """The line of the screen at which a row begins."""
+        return layout.line_of(row) if (layout := self.layout_now) else 0
 
     @property
     def file(self) -> int:
         """Number of the file under the cursor; -1 where there is none."""
-        if self.content is None or not len(self.content):
-            return -1
-        return self.content.of_file[self.row_at(self.cursor)]
+        return self.content.of_file[self.row] if self.content is not None and len(self.content) else -1
+
+    def place(self, *, older: bool = False) -> tuple[bytes, int] | None:
+        """Path and number of the newer, or the older, line under the cursor."""
+        if self.content is None or self.file < 0:
+            return None
+        return self.content.diff.files[self.file].path, self._number_at(self.row, older)
+
+    def _number_at(self, row: int, older: bool) -> int:
+        """The number that a row has on a side, or the next one that has one there; 1 where none has."""
+        assert self.content is not None
+        for near in (*range(row, min(row + 200, len(self.content))), *range(row, max(row - 200, -1), -1)):
+            line = self.content.lines[near]
+            number = (line.old if older else line.new) if isinstance(line, Line) else None
+            if number is not None and self.content.of_file[near] == self.content.of_file[row]:
+                return number
+        return 1
+
+    def _line_near(self, path: bytes, number: int) -> int:
+        """The line of the screen where a newer line of a file is, or the next one after it."""
+        content = self.content
+        assert content is not None
+        file = next((n for n, file in enumerate(content.diff.files) if file.path == path), None)
+        if file is None:
+            return 0
+        at = content.files[file]
+        end = content.files[file + 1] if file + 1 < len(content.files) else len(content)
+        for near in range(at, end):
+            line = content.lines[near]
+            if isinstance(line, Line) and line.new is not None and line.new >= number:
+                at = near
+                break
+        return self.row_line(at)
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        super().watch_cursor(old, new)
+        self._tell_place()
+
+    def _tell_place(self) -> None:
+        """Tells that the cursor came to another file, and draws the headings that say where it is."""
+        content = self.content
+        told = (self.file, content.hunk_place(self.row)[0]) if content is not None and len(content) else (-1, 0)
+        before, self._told = self._told, told
+        if told == before or not self.is_mounted:
+            return
+        self.refresh_line(self.scroll_offset.y)
+        for file in {before[0], told[0]}:
+            if content is not None and 0 <= file < len(content.files):
+                self.refresh_line(self.row_line(content.files[file]))
+        if told[0] != before[0]:
+            self.post_message(self.Turned(self, told[0]))
+
+    # Jumps
 
     def jump(self, starts: Sequence[int], by: int) -> bool:
-        """Moves to the next or previous of these lines of the text."""
-        if self.content is None or not starts:
-            return False
-        row = self.row_at(self.cursor)
+        """Moves to the next or previous of these rows."""
+        row = self.row
         at = bisect_right(starts, row) if by > 0 else bisect_left(starts, row) - 1
         if not 0 <= at < len(starts):
             return False
@@ -225,158 +217,186 @@ class DiffPane(Lines):
         return True
 
     def go_to(self, row: int) -> None:
-        """Puts a line of the text under the cursor, and near the top when it was out of sight."""
-        line = self.line_of(row)
-        first, last = self.scroll_offset.y, self.scroll_offset.y + self.page
+        """Puts a row under the cursor, and so high that what begins there is in sight, below its file's heading."""
+        content = self.content
+        if content is None or not len(content):
+            return
+        line = self.row_line(row)
+        end = min(self.row_line(content.end_of(row)), self.line_count - 1)
         self.cursor = line
-        if not first <= line <= last - 3:
-            self.scroll_to(y=max(0, line - 2), animate=False, force=True)
+        first = self.scroll_offset.y + (content.kinds[row] != FILE)
+        if first <= line and end <= self.scroll_offset.y + self.page:
+            return
+        heading = self.row_line(content.files[content.of_file[row]])
+        self.scroll_to(y=heading if line - heading <= 4 else line - 1, animate=False, force=True)
+
+    def show_line(self, at: int) -> None:
+        """The heading that stays in sight may not hide the line."""
+        layout = self.layout_now
+        below = layout is not None and at > 0 and layout.content.kinds[layout.row_at(at)] not in (FILE, BLANK)
+        self.scroll_to_region(Region(0, at - below, 1, 1 + below), animate=False, x_axis=False, force=True)
+
+    # Sideways
+
+    def slide(self, by: int) -> None:
+        """Moves the text sideways, where it is not wrapped."""
+        layout = self.layout_now
+        if layout is None or self.wrap:
+            return
+        self._slide_to(clamp(self.shift + by, 0, max(0, layout.content.widest - layout.room)))
+
+    def _slide_to(self, shift: int) -> None:
+        if shift != self.shift:
+            self.shift = shift
+            self._paint_now = None
+            self.repaint()
 
     def action_scroll_left(self) -> None:
-        self.scroll_to(x=self.scroll_offset.x - 8, animate=False)
+        self.slide(-self._step())
 
     def action_scroll_right(self) -> None:
-        self.scroll_to(x=self.scroll_offset.x + 8, animate=False)
+        self.slide(self._step())
+
+    def _step(self) -> int:
+        return max(8, layout.room // 2) if (layout := self.layout_now) else 8
+
+    def on_mouse_scroll_right(self, event: MouseScrollRight) -> None:
+        self.slide(4)
+        event.stop()
+
+    def on_mouse_scroll_left(self, event: MouseScrollLeft) -> None:
+        self.slide(-4)
+        event.stop()
+
+    # Searching
+
+    def search(self, needle: str) -> int:
+        """Marks what holds some words; returns how many lines do."""
+        self.needle = needle
+        self.hits = self.content.holding(needle) if self.content is not None and needle else []
+        self._paint_now = None
+        self.repaint()
+        return len(self.hits)
+
+    def next_hit(self, by: int, *, stay: bool = False) -> int:
+        """Goes to the next or previous line that holds it, around the end; returns which one it is, from 1."""
+        layout = self.layout_now
+        if layout is None or not self.hits:
+            return 0
+        hits = sorted((layout.line_of(row), row) for row in self.hits)
+        if by > 0:
+            at = bisect_left(hits, (self.cursor + (not stay), -1)) % len(hits)
+        else:
+            at = (bisect_left(hits, (self.cursor, -1)) - 1) % len(hits)
+        row = hits[at][1]
+        self.go_to(row)
+        self._bring(row)
+        return at + 1
+
+    def _bring(self, row: int) -> None:
+        """Has the first place in a row where it is in sight."""
+        layout = self.layout_now
+        if layout is None or layout.content.kinds[row] in WHOLE:
+            return
+        text = layout.content.text(row)
+        at = (text if self.needle != self.needle.lower() else text.lower()).find(self.needle)
+        cell = cell_at(text, max(at, 0))
+        if self.wrap:
+            self.cursor = layout.line_of(row) + cell // layout.room
+        elif not self.shift <= cell <= self.shift + layout.room - len(self.needle):
+            self._slide_to(max(0, cell - layout.room // 2) if cell + len(self.needle) > layout.room else 0)
 
     # Painting
 
-    def selected_ink(self) -> str:
-        return "row" if self.has_focus else "row-idle"
+    def render_line(self, y: int) -> Strip:
+        layout, paint = self.layout_now, self.paint_now
+        at = y + self.scroll_offset.y
+        if layout is None or paint is None or at >= layout.height:
+            return super().render_line(y)
+        row = layout.row_at(at)
+        kind = layout.content.kinds[row]
+        if kind == FILE or (y == 0 and kind != BLANK and layout.content.of_file[row] >= 0):
+            # A heading says where the cursor is, so it is drawn anew; it stays in sight while its file is read.
+            return self._heading_strip(paint, row, at)
+        return super().render_line(y)
 
-    def plain(self, at: int) -> str:
-        if self.content is None or not self.drawn:
+    def _heading_strip(self, paint: Paint, row: int, at: int) -> Strip:
+        file = paint.content.of_file[row]
+        here = at == self.cursor and self.marks
+        spans, ground = paint.whole(paint.content.files[file], self._bar(here), self._place_in(file))
+        return self.strip_of(spans, ground, at, 0, self.width)
+
+    def _place_in(self, file: int) -> str:
+        """Where the cursor is among the hunks and files, for the heading of its file."""
+        content = self.content
+        if content is None or not self.marks or file != self.file:
             return ""
-        row, part = self._drawn_at(at)
-        if self.split:
-            return super().plain(at)
-        return self.content.text(row) if not part else ""
+        hunk, hunks = content.hunk_place(self.row)
+        files = len(content.diff.files)
+        parts: list[str] = []
+        if hunks > 1:
+            parts.append(f"hunk {hunk} of {hunks}" if hunk else f"{hunks} hunks")
+        if files > 1:
+            parts.append(f"file {file + 1} of {files}")
+        return f" {self.signs.dot} ".join(parts) if content.diff.whole else ""
+
+    def on_focus(self, event: Focus) -> None:
+        self._paint_now = None
+        super().on_focus(event)
+
+    def on_blur(self) -> None:
+        self._paint_now = None
+        super().on_blur()
+
+    @property
+    def marks(self) -> bool:
+        """Whether the cursor is drawn."""
+        return self.has_focus or self.always_marks
+
+    def _bar(self, here: bool) -> Span:
+        return (self.signs.bar if here else " ", "here")
 
     def spans(self, at: int, width: int) -> tuple[Sequence[Span], str]:
-        if self.content is None or not self.drawn:
-            return [(f" {self.empty}", "muted")], "text"
-        drawn, part = self._drawn_at(at)
-        here = at == self.cursor and (self.has_focus or self.always_marks)
-        if not self.split:
-            return self._line(drawn, part, here)
-        old, new = self.content.sides[drawn]
-        if old == new and self.content.kinds[old] in (BLANK, FILE, NOTE, PROBLEM, HUNK):
-            return self._line(old, 0, here)
-        half = (width - 1) // 2
-        left = self._half(old, half, part, True, here)
-        right = self._half(new, width - half - 1, part, False, here)
-        return [*left, (self.signs.line, "faint"), *right], ""
+        paint = self.paint_now
+        if paint is None:
+            return [(f" {self._nothing()[at]}", "muted")], "text"
+        return paint.line(at, at == self.cursor and self.marks)
 
-    def _line(self, at: int, part: int, here: bool) -> tuple[Sequence[Span], str]:
-        assert self.content is not None
-        kind = self.content.kinds[at]
-        bar: Span = (self.signs.bar if here else " ", "here")
-        if kind == FILE:
-            return [bar, *self._heading(at)], "bar"
-        if kind in (BLANK, NOTE, PROBLEM, HUNK, END):
-            inks = {HUNK: "muted", NOTE: "said", PROBLEM: "attention", END: "muted"}
-            lead = " " * (self.lead - 2) if kind == END else ""
-            sign = "! " if kind == PROBLEM else ""
-            return [bar, (lead + sign + self.content.text(at), inks.get(kind, "text"))], ""
-        line = self.content.lines[at]
-        assert isinstance(line, Line)
-        ground = {OLD: "old", NEW: "new"}.get(kind, "")
-        sign = {OLD: self.signs.minus, NEW: "+"}.get(kind, " ")
-        digits = len(str(self.content.highest))
-        ink = "strong" if here else "muted"
-        old, new = ("", "") if part else (str(line.old or ""), str(line.new or ""))
-        head = f"{old:>{digits}} {new:>{digits}} " if self.numbers else ""
-        signed = {OLD: "removed", NEW: "added"}.get(kind, ink)
-        return [bar, (head, ink), (f"{' ' if part else sign} ", signed), *self._text(at, kind, part)], ground
+    # The mouse
 
-    def _heading(self, at: int) -> list[Span]:
-        assert self.content is not None
-        file = self.content.diff.files[self.content.of_file[at]]
-        return [(self.content.text(at), "strong"), *lines_of(file.added, file.removed, self.signs.minus)]
+    def on_click(self, event: Click) -> None:
+        layout = self.layout_now
+        top = self.scroll_offset.y
+        if layout is not None and event.y == 0 and layout.content.of_file[layout.row_at(top)] >= 0:
+            self.go_to(layout.content.files[layout.content.of_file[layout.row_at(top)]])
+            event.prevent_default()
 
-    def _text(self, at: int, kind: int, part: int) -> list[Span]:
-        """The words of a line: code colours, then the marks of what changed; one part of it when it wraps."""
-        assert self.content is not None
-        content = self.content
-        text = content.text(at)
-        file = content.diff.files[content.of_file[at]]
-        pieces = coloured(lexer_for(file.path.decode("utf-8", "replace")), text)
-        if kind in (OLD, NEW) and content.pairs[at] >= 0:
-            other = content.text(content.pairs[at])
-            old, new = changed_words(text, other) if kind == OLD else changed_words(other, text)
-            pieces = overlaid(pieces, old if kind == OLD else new, "old-word" if kind == OLD else "new-word")
-        return _part(pieces, part, self._room()) if self._tops else pieces
-
-    def _half(self, at: int, width: int, part: int, is_old: bool, here: bool) -> list[Span]:
-        assert self.content is not None
-        if at < 0 or (part and _height(self.content.lengths[at], self._room()) <= part):
-            ground = "" if at < 0 else {OLD: "old", NEW: "new"}.get(self.content.kinds[at], "")
-            return [((self.signs.bar if here and is_old else " ") + " " * (width - 1), f"{ground} here")]
-        kind, line = self.content.kinds[at], self.content.lines[at]
-        ground = {OLD: "old ", NEW: "new "}.get(kind, "")
-        digits = len(str(self.content.highest))
-        number = (line.old if is_old else line.new) if isinstance(line, Line) and not part else None
-        head = f"{number or '':>{digits}} " if self.numbers else ""
-        sign = {OLD: self.signs.minus, NEW: "+"}.get(kind, " ")
-        ink = "removed" if kind == OLD else "added" if kind == NEW else "muted"
-        lead: list[Span] = [
-            (self.signs.bar if here and is_old else " ", f"{ground}here"),
-            (head, ground + ("strong" if here else "muted")),
-            (f"{' ' if part else sign} ", ground + ink),
-        ]
-        body = [(self.content.text(at), "muted")] if kind == END else self._text(at, kind, part)
-        room = width - sum(cell_len(text) for text, _ in lead)
-        return [*lead, *_fitted([(text, ground + ink) for text, ink in body], room, f"{ground}text", self.signs.cut)]
-
-
-def lines_of(added: int, removed: int, minus: str) -> list[Span]:
-    """Lines that came and went, as spans."""
-    spans: list[Span] = []
-    if added:
-        spans.append((f"  +{added}", "added"))
-    if removed:
-        spans.append((f"  {minus}{removed}", "removed"))
-    return spans
-
-
-def _height(cells: int, room: int) -> int:
-    return max(1, -(-cells // room))
-
-
-def _part(pieces: list[Span], part: int, room: int) -> list[Span]:
-    """The cells of the pieces that stand on one line of a wrapped text."""
-    start, end = part * room, (part + 1) * room
-    out: list[Span] = []
-    place = 0
-    for text, ink in pieces:
-        length = cell_len(text)
-        if place + length > start and place < end:
-            if length == len(text):
-                out.append((text[max(0, start - place) : end - place], ink))
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The words that were marked with the mouse, without numbers and signs; wrapped lines are one again."""
+        layout = self.layout_now
+        if layout is None or layout.split:
+            return super().get_selection(selection)
+        first = selection.start.y if selection.start else 0
+        last = min(selection.end.y if selection.end else layout.height, layout.height - 1)
+        out: list[str] = []
+        for at in range(first, last + 1):
+            text, lead, starts = self._words(at)
+            end = selection.end.x - lead if selection.end and at == last else len(text)
+            piece = text[max(0, selection.start.x - lead) if selection.start and at == first else 0 : max(end, 0)]
+            if starts or not out:
+                out.append(piece)
             else:
-                out.append((_cells(text, max(0, start - place), end - place), ink))
-        place += length
-    return out
+                out[-1] += piece
+        return ("\n".join(out), "\n") if out else None
 
-
-def _cells(text: str, start: int, end: int) -> str:
-    """Characters that begin within a range of cells."""
-    out: list[str] = []
-    place = 0
-    for character in text:
-        if start <= place < end:
-            out.append(character)
-        place += cell_len(character)
-    return "".join(out)
-
-
-def _fitted(pieces: list[Span], room: int, blank: str, cut: str) -> list[Span]:
-    """The pieces in exactly this room, with a sign where something is left out."""
-    out: list[Span] = []
-    for text, ink in pieces:
-        length = cell_len(text)
-        if length > room:
-            out.append((clip(text, room, cut), ink))
-            return out
-        out.append((text, ink))
-        room -= length
-    return [*out, (" " * room, blank)]
+    def _words(self, at: int) -> tuple[str, int, bool]:
+        """The words on a line of the screen, the cells before them, and whether a row begins there."""
+        layout = self.layout_now
+        assert layout is not None
+        row, part = layout.at(at)
+        text = layout.content.text(row)
+        if layout.content.kinds[row] in WHOLE:
+            return text, 1, True
+        if self.wrap:
+            return text[part * layout.room : (part + 1) * layout.room], layout.lead, not part
+        return text, layout.lead - self.shift, True

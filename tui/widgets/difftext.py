@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ...store.model import Diff, FileDiff, Line
 from ...store.text import clean, path_text
 from ..words import count, signed
+from .pairing import MOST, paired
 
 BLANK, FILE, NOTE, PROBLEM, HUNK, SAME, OLD, NEW, END = range(9)
 """Kinds of lines; END says that the line before has no line feed."""
-LONGEST = 4_000
+CODE = (SAME, OLD, NEW)
+LONGEST = 4_000_000
 """Characters of a line that are shown."""
+LONG = 1_000
+"""Characters from which on a line is not made ready to be shown twice."""
 
 STATUS = {
     "added": "added",
     "deleted": "deleted",
-    "modified": "changed",
+    "modified": "",
     "renamed": "renamed",
-    "mode": "mode changed",
-    "type": "became something else",
+    "mode": "",
+    "type": "",
 }
 LETTERS = {"added": "A", "deleted": "D", "modified": "M", "renamed": "R", "mode": "m", "type": "T"}
 
 
 def shown_text(text: str) -> str:
     """A line as it can be shown: cleaned, tabs as blanks, of a bounded length."""
-    cut = text[: LONGEST + 1]
-    shown = cut if cut.isprintable() else clean(cut, keep_lines=True).replace("\n", "␊").expandtabs(4)
-    return shown if len(text) <= LONGEST else shown[:LONGEST] + "…"
+    return _shown(text) if len(text) < LONG else _long(text)
+
+
+def _shown(text: str) -> str:
+    if len(text) > LONGEST:
+        return f"{_shown(text[:LONGEST])}… and {count(len(text) - LONGEST, 'character')} more"
+    return text if text.isprintable() else clean(text, keep_lines=True).replace("\n", "␊").expandtabs(4)
+
+
+_long = lru_cache(maxsize=8)(_shown)
 
 
 def file_name(file: FileDiff) -> str:
@@ -40,15 +52,21 @@ def file_name(file: FileDiff) -> str:
 
 
 def file_notes(file: FileDiff) -> list[str]:
-    """What is to be said of a file besides its lines, in words."""
+    """What is to be said of a file besides its lines and what its heading says, in words."""
     notes = list(file.notes)
-    if file.status not in ("modified", "mode") and not (file.status == "type" and notes):
-        notes.insert(0, STATUS[file.status])
-    if not file.hunks and not notes:
-        notes = [STATUS[file.status]]
-    if not file.hunks and file.status in ("added", "deleted") and not file.notes and not file.problem:
-        notes = [f"{STATUS[file.status]}, an empty file"]
-    return notes
+    if file.hunks or notes or file.problem:
+        return notes
+    if file.status in ("added", "deleted"):
+        return ["an empty file"]
+    return ["only white space differs"] if file.status == "modified" else []
+
+
+def not_compared(diff: Diff) -> str:
+    """That paths are outside of what both ends know (rule 16), in words; "" where there are none."""
+    if not diff.unknown:
+        return ""
+    which = "it" if diff.unknown == 1 else "them"
+    return f"{count(diff.unknown, 'path')} not compared: only one of the two ends knows of {which}."
 
 
 class DiffText:
@@ -59,14 +77,22 @@ class DiffText:
         self.kinds = bytearray()
         self.lines: list[Line | str] = []
         self.of_file = array("i")
-        self.pairs = array("i")
-        """For a changed line the one that it replaces or is replaced by, else -1."""
+        """For each line the number of its file; -1 for what stands before the first."""
         self.files: list[int] = []
         """Line at which each file begins."""
         self.hunks: list[int] = []
-        """Line at which each hunk begins."""
+        """Line at which each hunk begins; of a file without any its first line."""
         self.highest = 0
         """The highest line number."""
+        self._runs: list[tuple[Sequence[int], Sequence[int]]] = []
+        """Lines that went and lines that came in their place."""
+        self._run_of = array("i")
+        self._pairs: dict[int, dict[int, int]] = {}
+        self._with_cr: set[int] = set()
+        """Files all of whose lines end in CR LF: there is nothing to be shown of it."""
+        if diff.files and diff.unknown:
+            self._add(NOTE, not_compared(diff), -1)
+            self._add(BLANK, "", -1)
         for number, file in enumerate(diff.files):
             self._add_file(number, file)
 
@@ -77,7 +103,7 @@ class DiffText:
         self.kinds.append(kind)
         self.lines.append(line)
         self.of_file.append(file)
-        self.pairs.append(-1)
+        self._run_of.append(-1)
 
     def _add_file(self, number: int, file: FileDiff) -> None:
         if number:
@@ -88,6 +114,8 @@ class DiffText:
             self._add(NOTE, note, number)
         if file.problem:
             self._add(PROBLEM, file.problem, number)
+        if all(line.text.endswith("\r") for hunk in file.hunks for line in hunk.lines if line.kind != "\\"):
+            self._with_cr.add(number)
         for hunk in file.hunks:
             self.hunks.append(len(self.lines))
             self._add(HUNK, hunk.header, number)
@@ -102,7 +130,8 @@ class DiffText:
             at = len(self.lines)
             if line.kind == "-":
                 if came:
-                    self._pair(gone, came)
+                    self._add_run(gone, came)
+                    gone, came = [], []
                 gone.append(at)
                 self._add(OLD, line, number)
             elif line.kind == "+":
@@ -111,37 +140,64 @@ class DiffText:
             elif line.kind == "\\":
                 self._add(END, "no line feed at the end", number)
             else:
-                self._pair(gone, came)
+                if gone or came:
+                    self._add_run(gone, came)
+                    gone, came = [], []
                 self._add(SAME, line, number)
-            self.highest = max(self.highest, line.old or 0, line.new or 0)
-        self._pair(gone, came)
+        self._add_run(gone, came)
+        last_old = next((line.old for line in reversed(lines) if line.old is not None), 0)
+        last_new = next((line.new for line in reversed(lines) if line.new is not None), 0)
+        self.highest = max(self.highest, last_old, last_new)
 
-    def _pair(self, gone: list[int], came: list[int]) -> None:
-        """Lines answer each other where as many came as went."""
-        if len(gone) == len(came):
-            for old, new in zip(gone, came, strict=True):
-                self.pairs[old], self.pairs[new] = new, old
-        gone.clear()
-        came.clear()
+    def _add_run(self, gone: list[int], came: list[int]) -> None:
+        if gone and came:
+            for at in (*gone, *came):
+                self._run_of[at] = len(self._runs)
+            self._runs.append((gone, came))
 
     def text(self, at: int) -> str:
         """A line as it can be shown."""
         line = self.lines[at]
-        return line if isinstance(line, str) else shown_text(line.text)
+        if isinstance(line, str):
+            return shown_text(line)
+        return shown_text(line.text.removesuffix("\r") if self.of_file[at] in self._with_cr else line.text)
 
     @cached_property
     def lengths(self) -> array[int]:
-        """Cells of every line, near enough for wrapping and scrolling: control characters and tabs count as drawn."""
+        """Cells of every line: control characters and tabs count as they are drawn."""
         from rich.cells import cell_len
 
         lengths = array("i")
-        for line in self.lines:
+        for at, line in enumerate(self.lines):
             text = line if isinstance(line, str) else line.text
-            if text.isascii() and text.isprintable() and len(text) <= LONGEST:
-                lengths.append(len(text))
-            else:
-                lengths.append(cell_len(shown_text(text)))
+            plain = text.isascii() and text.isprintable() and len(text) <= LONGEST
+            lengths.append(len(text) if plain else cell_len(self.text(at)))
         return lengths
+
+    @cached_property
+    def widest(self) -> int:
+        """Cells of the longest line of a file."""
+        return max((cells for kind, cells in zip(self.kinds, self.lengths, strict=True) if kind in CODE), default=0)
+
+    # Old and new
+
+    def pair_of(self, at: int) -> int:
+        """For a changed line the one that it replaces or is replaced by, else -1."""
+        run = self._run_of[at]
+        if run < 0:
+            return -1
+        pairs = self._pairs.get(run)
+        if pairs is None:
+            pairs = self._pairs[run] = self._paired(*self._runs[run])
+        return pairs.get(at, -1)
+
+    def _paired(self, gone: Sequence[int], came: Sequence[int]) -> dict[int, int]:
+        if max(len(gone), len(came)) > MOST:
+            found = list(zip(gone, came, strict=True)) if len(gone) == len(came) else []
+        else:
+            places = paired([self.text(at) for at in gone], [self.text(at) for at in came])
+            found = [(gone[old], came[new]) for old, new in places]
+        return {one: other for pair in found for one, other in (pair, pair[::-1])}
 
     @cached_property
     def sides(self) -> list[tuple[int, int]]:
@@ -151,8 +207,20 @@ class DiffText:
         came: list[int] = []
 
         def flush() -> None:
-            for at in range(max(len(gone), len(came))):
-                out.append((gone[at] if at < len(gone) else -1, came[at] if at < len(came) else -1))
+            at = 0
+            for old in gone:
+                # Only where one side has more lines than the other, they could be put beside the wrong ones.
+                new = self.pair_of(old) if len(gone) != len(came) else -1
+                if new >= 0 and at < len(came) and new >= came[at]:
+                    stop = came.index(new, at)
+                    out.extend((-1, one) for one in came[at:stop])
+                    out.append((old, new))
+                    at = stop + 1
+                else:
+                    waits = at < len(came) and (len(gone) == len(came) or self.pair_of(came[at]) < 0)
+                    out.append((old, came[at] if waits else -1))
+                    at += waits
+            out.extend((-1, one) for one in came[at:])
             gone.clear()
             came.clear()
 
@@ -166,24 +234,53 @@ class DiffText:
             elif kind == END:
                 (came if came else gone).append(at)
             else:
-                flush()
+                if gone or came:
+                    flush()
                 out.append((at, at))
         flush()
         return out
 
+    @cached_property
+    def side_of(self) -> array[int]:
+        """For each line the number of its line in `sides`."""
+        found = array("i", bytes(4 * len(self)))
+        for number, (old, new) in enumerate(self.sides):
+            for at in (old, new):
+                if at >= 0:
+                    found[at] = number
+        return found
+
+    # Hunks
+
     def hunk_of(self, at: int) -> tuple[int, int] | None:
         """First line of the hunk that a line is in, and the line after its last."""
-        start = at
-        while start >= 0 and self.kinds[start] != HUNK:
-            if self.kinds[start] in (FILE, BLANK):
-                return None
-            start -= 1
-        if start < 0:
+        number = bisect_right(self.hunks, at) - 1
+        if number < 0 or self.kinds[self.hunks[number]] != HUNK or self.kinds[at] in (FILE, BLANK, NOTE, PROBLEM):
             return None
-        end = start + 1
-        while end < len(self) and self.kinds[end] in (SAME, OLD, NEW, END):
-            end += 1
+        start = self.hunks[number]
+        end = self.hunks[number + 1] if number + 1 < len(self.hunks) else len(self)
+        while self.kinds[end - 1] not in (SAME, OLD, NEW, END):
+            end -= 1
         return start, end
+
+    def end_of(self, at: int) -> int:
+        """The last line of what begins at a line: of a file, a hunk, or of nothing but itself."""
+        if self.kinds[at] == FILE:
+            file = self.of_file[at]
+            return self.files[file + 1] - 2 if file + 1 < len(self.files) else len(self) - 1
+        hunk = self.hunk_of(at)
+        return hunk[1] - 1 if hunk and self.kinds[at] == HUNK else at
+
+    def hunk_place(self, at: int) -> tuple[int, int]:
+        """Which hunk of its file a line is in, and how many there are; 0 above the first."""
+        file = self.of_file[at]
+        if file < 0:
+            return 0, 0
+        end = self.files[file + 1] if file + 1 < len(self.files) else len(self)
+        first, last = bisect_left(self.hunks, self.files[file]), bisect_left(self.hunks, end)
+        if self.kinds[self.hunks[first]] != HUNK:
+            return 0, 0
+        return bisect_right(self.hunks, at) - first, last - first
 
     def patch(self, start: int, end: int) -> str:
         """Lines as a patch tool reads them, for copying."""
@@ -192,10 +289,23 @@ class DiffText:
         for at in range(start, end):
             line = self.lines[at]
             if isinstance(line, Line):
-                out.append(signs[self.kinds[at]] + clean(line.text, keep_lines=True))
+                text = line.text.removesuffix("\r")
+                out.append(signs[self.kinds[at]] + clean(text, keep_lines=True) + line.text[len(text) :])
             else:
-                out.append("\\ No newline at end of file" if self.kinds[at] == END else line)
-        return "\n".join(out)
+                out.append("\\ No newline at end of file" if self.kinds[at] == END else clean(line))
+        return "\n".join(out) + "\n"
+
+    def holding(self, needle: str) -> list[int]:
+        """The lines that hold some words; capitals count only where there are some in the words."""
+        exact = needle != needle.lower()
+        found: list[int] = []
+        for at, line in enumerate(self.lines):
+            if self.kinds[at] in (BLANK, HUNK, END):
+                continue
+            text = line if isinstance(line, str) else line.text
+            if needle in (text if exact else text.lower()):
+                found.append(at)
+        return found
 
 
 def totals(files: Sequence[FileDiff]) -> str:

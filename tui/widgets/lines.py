@@ -185,6 +185,10 @@ class Lines(ScrollView, can_focus=True):
 
     def _paint(self, at: int, scroll_x: int, width: int) -> Strip:
         spans, ground = self.spans(at, width)
+        return self.strip_of(spans, ground, at, scroll_x, width)
+
+    def strip_of(self, spans: Sequence[Span], ground: str, at: int, scroll_x: int, width: int) -> Strip:
+        """The spans as they stand at a line: on its ground, cut, and what the mouse marked marked."""
         if self.has_cursor and at == self.cursor and not ground:
             ground = self.selected_ink()
         base = self.ink(ground) if ground else self.rich_style

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
 LONGEST = 400
-"""Characters past which a line gets no marks."""
+"""Characters past which words are not aligned: only what stands between the lines' common ends is marked."""
 MOST_EDITS = 60
 """Tokens that may come and go; lines further apart have little in common."""
 LEAST_COMMON = 0.4
@@ -18,8 +19,13 @@ Ranges = list[tuple[int, int]]
 
 def changed_words(old: str, new: str) -> tuple[Ranges, Ranges]:
     """Where the two lines differ, as ranges of characters; both empty where marks would not help."""
-    if max(len(old), len(new)) > LONGEST or old == new:
+    if old == new:
         return [], []
+    return _between_ends(old, new) if max(len(old), len(new)) > LONGEST else _aligned(old, new)
+
+
+@lru_cache(maxsize=128)
+def _aligned(old: str, new: str) -> tuple[Ranges, Ranges]:
     left, right = TOKEN.findall(old), TOKEN.findall(new)
     kept = _common(left, right)
     if kept is None:
@@ -29,6 +35,27 @@ def changed_words(old: str, new: str) -> tuple[Ranges, Ranges]:
     if not whole or same / whole < LEAST_COMMON:
         return [], []
     return _outside(left, [a for a, _ in kept]), _outside(right, [b for _, b in kept])
+
+
+@lru_cache(maxsize=4)
+def _between_ends(old: str, new: str) -> tuple[Ranges, Ranges]:
+    """All that stands between the beginning and the end that both lines have."""
+    least = min(len(old), len(new))
+    start = _most(least, lambda length: old[:length] == new[:length])
+    end = _most(least - start, lambda length: old[len(old) - length :] == new[len(new) - length :])
+    if (start + end) / max(len(old), len(new)) < LEAST_COMMON:
+        return [], []
+    left, right = ([(start, len(line) - end)] if len(line) > start + end else [] for line in (old, new))
+    return left, right
+
+
+def _most(limit: int, holds: Callable[[int], bool]) -> int:
+    """The largest length up to a limit for which something holds that holds for all smaller ones."""
+    least, most = 0, limit
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]] | None:
