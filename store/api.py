@@ -27,7 +27,7 @@ from .conversation import forking, overview, resuming, tree
 from .conversation.forking import ForkPlan
 from .conversation.keeping import keep_transcripts
 from .conversation.resuming import ResumePlan
-from .errors import UnknownId, UsageError
+from .errors import Refused, UnknownId, UsageError
 from .home import data_folder
 from .model import (
     Block,
@@ -483,8 +483,15 @@ class Store:
         return not self.exists and replaced(self.root, self.home) is not None
 
     def take_over(self) -> list[Finding]:
-        """Lets the record of the folder that stood here before go on in this one. Raises StoreUnwritable, Busy."""
+        """Lets the record of the folder that stood here before go on in this one. Raises StoreUnwritable, Busy.
+
+        The one that this folder has by now is kept, and comes back in the same way.
+        """
         with self._workspace.lock:
+            if self.interrupted:
+                raise Refused(
+                    "a restore was interrupted here", path=self.root, todo="forkpoint recover settles it first"
+                )
             if take_over(self.root, self.home) is None:
                 return [Finding(False, "no record of another folder is left here", "forkpoint save begins one")]
             count = len(self._workspace.content().rows)

@@ -231,32 +231,69 @@ def _born_alike(root: Root, folder: str) -> bool:
 
 
 def replaced(root: str, home: Path) -> Place | None:
-    """The place of a root that had this path but another inode: deleted and cloned anew."""
+    """The place of a root that had this path but another inode: deleted and cloned anew. The one used last, of several.
+
+    Raises NoWorkspace when the folder is not there any more.
+    """
     stat = _stat_of(root)
-    for place in places(home):
-        other = (place.root.device, place.root.inode) != (stat.st_dev, stat.st_ino)
-        if place.root.path == root and (other or _made_anew(place, stat)):
-            return place
-    return None
+    found = [place for place in places(home) if place.root.path == root and not _is_of(place, stat)]
+    return max(found, key=_last_used, default=None)
+
+
+def former(root: str, home: Path) -> list[Place]:
+    """Records of folders that stood at this path before the one that is recorded now; that used last comes first."""
+    now = find(root, home)
+    found = [place for place in places(home) if now is not None and place.root.path == root and place != now]
+    return sorted(found, key=_last_used, reverse=True)
 
 
 def take_over(root: str, home: Path) -> Place | None:
-    """Lets the record of a folder that had this path go on in the one that was made anew; None where there is none.
+    """Lets the record of a folder that had this path go on in the one that stands there; None where there is none.
 
-    Raises StoreUnwritable, Busy.
+    The record that the folder has by now is one of a former folder from then on: nothing of it is lost, and it can be
+    taken up again. Of several the one is taken that was laid aside first. Raises StoreUnwritable, Busy.
     """
     make_folder(home)
     with held(home / "lock", who="a folder made anew"):
-        old = None if find(root, home) is not None else replaced(root, home)
+        now = find(root, home)
+        others = former(root, home)
+        old = replaced(root, home) if now is None else min(others, key=_laid_aside, default=None)
         if old is None:
             return None
+        if now is not None:
+            # This one first: a crash in between leaves a folder that nobody knows, and that can be asked about again.
+            _bind(now, now.root._replace(device=0, inode=0, birth=""))
         stat = _stat_of(root)
-        taken = old.root._replace(device=stat.st_dev, inode=stat.st_ino, birth=birth_of(root))
-        with old.locked("a folder made anew"), storing(old.workspace):
-            old.index_file.unlink(missing_ok=True)  # it is about files that are gone
-            known = _roots_of(old.workspace)
-            _write(old.workspace, [taken if item.id == taken.id else item for item in known])
-        return old._replace(root=taken)
+        return _bind(old, old.root._replace(device=stat.st_dev, inode=stat.st_ino, birth=birth_of(root)))
+
+
+def _bind(place: Place, root: Root) -> Place:
+    """Writes down which folder a record belongs to."""
+    with place.locked("a folder made anew"), storing(place.workspace):
+        place.index_file.unlink(missing_ok=True)  # it is about another folder's files
+        known = _roots_of(place.workspace)
+        _write(place.workspace, [root if item.id == root.id else item for item in known])
+    return place._replace(root=root)
+
+
+def _last_used(place: Place) -> float:
+    return _time_of(place.workspace / "ledger")
+
+
+def _laid_aside(place: Place) -> float:
+    return _time_of(place.workspace / "roots.json")
+
+
+def _time_of(file: Path) -> float:
+    try:
+        return os.stat(file).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_of(place: Place, stat: os.stat_result) -> bool:
+    """Whether a place is that of the very folder which stands at its path."""
+    return (place.root.device, place.root.inode) == (stat.st_dev, stat.st_ino) and not _made_anew(place, stat)
 
 
 def _made_anew(place: Place, stat: os.stat_result) -> bool:

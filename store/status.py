@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import agents, naming, trouble
+from . import agents, naming, roots, trouble
+from .checkpoints import points
+from .git.refs import listed
 from .model import Live, Point
 from .restore.interrupted import sentence, standing
 
@@ -41,6 +44,8 @@ class Status:
     """Agents that have ever been used on this machine."""
     silent: tuple[tuple[str, str], ...] = ()
     """Those of them that do not tell us what they do here, each with the reason."""
+    former: str = ""
+    """What is kept of a folder that stood at this path before, or ""."""
 
 
 def status(workspace: Workspace) -> Status:
@@ -82,7 +87,20 @@ def status(workspace: Workspace) -> Status:
         standing(place) if place is not None else (),
         in_use,
         silent,
+        former(workspace),
     )
+
+
+def former(workspace: Workspace) -> str:
+    """What is kept of a folder that stood here before, in words; "" for nothing."""
+    found = roots.former(workspace.root, workspace.home)
+    if not found:
+        return ""
+    count = 0
+    for place in found:
+        with suppress(OSError):
+            count += len(listed(place.git_dir).below(points.REFS))
+    return f"{count:,} checkpoint{'' if count == 1 else 's'} of a folder that stood here before"
 
 
 def _not_installed(silent: Sequence[tuple[str, str]]) -> str:

@@ -10,7 +10,7 @@ from ..catalog.catalog import FILE
 from ..errors import ForkpointError, StoreDamaged
 from ..git import process
 from ..restore.interrupted import interrupted
-from ..status import cause_of
+from ..status import cause_of, former
 from ..upkeep import space
 from .finding import Finding
 from .rebuilding import lacks_frame
@@ -39,6 +39,9 @@ def doctor(workspace: Workspace) -> list[Finding]:
         found += _content(workspace, place)
     if place is None and roots.replaced(workspace.root, workspace.home) is not None:
         found.append(Finding(False, roots.MADE_ANEW, "forkpoint recover goes on with its record"))
+    words = former(workspace)
+    if words:
+        found.append(Finding(True, words, "forkpoint recover --former goes on with it"))
     if place is not None and interrupted(place) is not None:
         found.append(Finding(False, "a restore was interrupted", "forkpoint recover"))
     return found

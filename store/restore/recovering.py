@@ -12,6 +12,7 @@ from ..errors import Interrupted, Refused, storing
 from ..operations import Record
 from ..proof.finding import Finding
 from ..roots import Place
+from ..status import former
 from ..workspace import Workspace
 from . import journal
 from .apply import Outcome, in_words
@@ -31,7 +32,7 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
         if begun is None:
             with storing(place.journal_file):
                 place.journal_file.unlink(missing_ok=True)
-            return [Finding(True, "no restore was interrupted here")]
+            return [Finding(True, "no restore was interrupted here"), *_former(workspace)]
         objects = workspace.objects()
         try:
             outcome = finish_or_roll_back(begun, objects, finish=not back)
@@ -52,6 +53,12 @@ def recover(workspace: Workspace, back: bool) -> list[Finding]:
     words = "rolled back: as before" if back else "finished: as asked"
     paths = len(outcome.done) + len(_left(outcome))
     return [Finding(True, f"the interrupted restore is {words}, {len(outcome.done)} of {paths} paths"), *left]
+
+
+def _former(workspace: Workspace) -> list[Finding]:
+    """What else may be meant by recovering: the record of a folder that stood here before a hook began another."""
+    words = former(workspace)
+    return [Finding(True, words, "forkpoint recover --former goes on with it")] if words else []
 
 
 def _not_yet(outcome: Outcome) -> list[Finding]:

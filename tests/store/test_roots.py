@@ -144,6 +144,36 @@ def test_the_record_of_a_folder_that_was_deleted_goes_on_in_the_one_made_anew(pr
     assert forkpoint("-C", project, "recover", "--yes").lines[1] == "✓  no restore was interrupted here"
 
 
+def test_the_record_of_before_is_named_and_taken_up_though_a_hook_began_another(project: Path) -> None:
+    make(project, {"kept": "work of a week\n"})
+    first = saved(project)
+    old = place_of(project)
+    project.rename(project.with_name("aside"))  # so that its inode is not given to the new one
+    project.mkdir()
+    Agent(project).is_asked("Go")
+    new = place_of(project)
+    assert old and new and new.workspace != old.workspace
+    words = "1 checkpoint of a folder that stood here before"
+    for command in ("status", "doctor", "recover"):
+        told = forkpoint("-C", project, command).out
+        assert words in told and "forkpoint recover --former" in told
+    assert process("status", "--json", cwd=project).json["former"] == words
+    assert forkpoint("-C", project, "recover", "--former").code == 3
+    assert place_of(project) == new
+    answer = forkpoint("-C", project, "recover", "--former", "--yes")
+    assert (answer.code, answer.lines[1].split("→")[0].strip()) == (0, "✓  the record goes on here: 1 checkpoint")
+    assert forkpoint("-C", project, "restore", first, "--all", "--files", "--yes").code == 0
+    assert (project / "kept").read_text() == "work of a week\n"
+    assert forkpoint("-C", project, "verify").code == 0
+    assert forkpoint("-C", project, "recover", "--former", "--yes").code == 0
+    again = place_of(project)
+    assert again and again.workspace == new.workspace
+    assert Store.open(project).status().checkpoints == 1
+    shutil.rmtree(old.workspace)
+    assert "before" not in forkpoint("-C", project, "recover").out
+    assert forkpoint("-C", project, "recover", "--former", "--yes").code == 1
+
+
 def test_a_folder_that_is_gone_is_told_in_one_line(project: Path) -> None:
     saved(project)
     store = Store.open(project)

@@ -50,17 +50,13 @@ def doctor(call: Call) -> int:
 
 @command("recover")
 @click.option("--forward", is_flag=True, help="Finishes what was interrupted, instead of taking it back.")
+@click.option("--former", is_flag=True, help="Goes on with the record of a folder that stood here before.")
 @click.option("-y", "--yes", is_flag=True, help="Without asking.")
-def recover(call: Call, forward: bool, yes: bool) -> int:
+def recover(call: Call, forward: bool, former: bool, yes: bool) -> int:
     """Settles a restore that was interrupted: takes it back, or finishes it. In a folder made anew: goes on there."""
     call.tells_itself = True
-    if call.store().made_anew:
-        if not yes:
-            if not call.json:
-                call.say_root()
-                call.output.say("This folder was made anew since it was recorded. Its record would go on here.")
-            call.confirm("Go on with the record of the folder that stood here before?")
-        return _findings(call, call.store().take_over())
+    if former or call.store().made_anew:
+        return _take_over(call, yes)
     store = call.need_workspace()
     if store.interrupted and not yes:
         if not call.json:
@@ -72,6 +68,18 @@ def recover(call: Call, forward: bool, yes: bool) -> int:
             call.output.say("--forward finishes it; without it all goes back to what was before.")
         call.confirm("Finish it?" if forward else "Take it back?")
     return _findings(call, store.recover(back=not forward))
+
+
+def _take_over(call: Call, yes: bool) -> int:
+    store = call.store()
+    if not yes and (store.made_anew or store.status().former):
+        if not call.json:
+            call.say_root()
+            call.output.say("This folder was made anew since it was recorded. Its record would go on here.")
+            if not store.made_anew:
+                call.output.say("What was recorded of the new one is laid aside: the same command brings it back.")
+        call.confirm("Go on with the record of the folder that stood here before?")
+    return _findings(call, store.take_over())
 
 
 def _counts(standing: Iterable[str]) -> str:

@@ -66,6 +66,7 @@ def _facts(status: Status) -> Iterator[tuple[str, str]]:
         yield "", f"{path_text(path)}: {how}"
     for problem in status.problems:
         yield "damaged", words.one_line(problem)
+    yield "former", f"{status.former}: forkpoint recover --former" if status.former else ""
     yield "store", f"{words.count(status.checkpoints, 'checkpoint')}, {words.size(status.bytes)}"
 
 
@@ -80,6 +81,7 @@ def _document(status: Status) -> dict[str, object]:
         "problems": list(status.problems),
         "checkpoints": status.checkpoints,
         "bytes": status.bytes,
+        "former": status.former,
         "agents": list(status.agents),
         "in_use": list(status.in_use),
         "silent": [{"agent": agent, "why": why} for agent, why in status.silent],
