@@ -170,7 +170,7 @@ def test_the_record_of_before_is_named_and_taken_up_though_a_hook_began_another(
     assert again and again.workspace == new.workspace
     assert Store.open(project).status().checkpoints == 1
     shutil.rmtree(old.workspace)
-    assert "before" not in forkpoint("-C", project, "recover").out
+    assert "--former" not in forkpoint("-C", project, "recover").out
     assert forkpoint("-C", project, "recover", "--former", "--yes").code == 1
 
 
