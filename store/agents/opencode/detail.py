@@ -14,7 +14,7 @@ from . import database
 from .faces import EDIT_TOOLS
 from .listing import open_file as open_session
 from .places import split
-from .reader import REVERT
+from .tree import REVERT
 
 Json = dict[str, Any]
 

@@ -28,9 +28,11 @@ from ..forms.plain import table
 from . import database, detail
 from .listing import origin, source_of
 from .places import databases, pending_folder
-from .reader import Row, path_to
 from .records import Json, dumped, session_of
+from .rows import Row
 from .storage import ENDING
+from .tables import Unread, reading
+from .tree import path_to
 
 _LETTERS = string.ascii_letters + string.digits
 _TIMED = re.compile(r"([a-z]+)_([0-9a-f]{12})[0-9A-Za-z]{14}")
@@ -98,10 +100,10 @@ def is_there(session: str) -> bool:
     """Whether OpenCode has a session in one of its databases; one that cannot be read is taken for without it."""
     for path in databases():
         try:
-            with database.reading(path) as tables:
+            with reading(path) as tables:
                 if tables.has(session):
                     return True
-        except database.Unread:
+        except Unread:
             continue
     return False
 

@@ -27,6 +27,7 @@ from . import NAME, data_home, database, storage
 from .faces import prompt_text
 from .places import databases, is_pending, pending_folder, split
 from .records import Data, Json, decode_data, dumped, ids_in, nanoseconds, session_of
+from .tables import Unread, reading
 
 UNREAD = "unread-"
 """Beginning of the id of the entry that stands for a database that cannot be read."""
@@ -143,7 +144,7 @@ def _everything(problems: list[SessionInfo]) -> Iterator[tuple[str, Json]]:
                 if (session := string(info, "id")) not in seen:
                     seen.add(session)
                     yield f"{path}#{session}", info
-        except database.Unread as error:
+        except Unread as error:
             problems.append(_problem(path, str(error)))
     for file in storage.session_files(data_home()):
         if session_of(file) not in seen:
@@ -174,7 +175,7 @@ def _here(belonging: Belonging, problems: list[SessionInfo]) -> Iterator[Found]:
             size = os.path.getsize(path)
             for item in database.listed(path, chosen):
                 yield Found(f"{path}#{item.id}", item.info, item.first, item.text, int(size * item.share))
-        except database.Unread as error:
+        except Unread as error:
             problems.append(_problem(path, str(error)))
 
 
@@ -220,9 +221,9 @@ def origin(file: str) -> str:
             info, (first, text) = _exported_info(file), _exported_beginning(file)
         return _origin(Found(file, info, first, text, 0))
     try:
-        with database.reading(path) as tables:
+        with reading(path) as tables:
             return _origin(Found(file, tables.session(session) or {}, *tables.beginning(session), 0))
-    except database.Unread as error:
+    except Unread as error:
         raise OSError(5, str(error), file) from None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.agents.opencode import database
+from forkpoint.store.agents.opencode import database, tables
 from forkpoint.store.model import Conversation, SessionInfo
 
 from tests.builders.opencode import OpenCode, OpenCodeSession
@@ -78,7 +78,7 @@ def test_columns_that_are_new_or_gone_do_not_matter(session: OpenCodeSession, pr
 def test_a_database_that_somebody_holds_is_waited_for_and_then_told(
     session: OpenCodeSession, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "PATIENCE", 0.05)
+    monkeypatch.setattr(tables, "PATIENCE", 0.05)
     (info,) = sessions(project)
     (source,) = agent.sources(info)
     session.opencode.run("PRAGMA journal_mode = DELETE")
@@ -173,7 +173,7 @@ def test_a_file_where_a_folder_may_not_be_written_is_read_from_a_copy(
     session.opencode.connected().execute("SELECT 1 FROM session").fetchone()
     path = str(session.opencode.database)
     opened: list[str] = []
-    real = database._open  # pyright: ignore[reportPrivateUsage]
+    real = tables._open  # pyright: ignore[reportPrivateUsage]
 
     def refuse(chosen: str) -> sqlite3.Connection:
         opened.append(chosen)
@@ -181,7 +181,7 @@ def test_a_file_where_a_folder_may_not_be_written_is_read_from_a_copy(
             raise sqlite3.OperationalError("unable to open database file")
         return real(chosen)
 
-    monkeypatch.setattr(database, "_open", refuse)
+    monkeypatch.setattr(tables, "_open", refuse)
     monkeypatch.setattr(os, "access", lambda *_: False)
     held = session.opencode.connected()
     held.execute("PRAGMA wal_autocheckpoint = 0")
