@@ -137,8 +137,10 @@ def _look(file: str, cwd: str) -> _Seen | None:
         seen.id = _id_in_name(file)
         seen.problem = seen.problem or "its header cannot be read"
     if file.endswith(".jsonl"):
-        seen.id = _newest(tail, "sessionId") or seen.id
-    seen.summary = _newest(tail, "summary")
+        seen.id = _newest_in_lines(tail, "sessionId") or seen.id
+        seen.summary = _newest_in_lines(tail, "summary")
+    else:
+        seen.summary = _newest(tail, "summary")
     # The time of a fork's file is set back, and copying a file changes it: what the records say is better.
     seen.updated = max(_stamp(tail, b'"lastUpdated":'), _stamp(tail, b'"timestamp":')) or seen.updated
     return seen
@@ -203,6 +205,18 @@ def _closed(head: bytes) -> bytes:
         if cut > 0:
             return head[: head.index(b"}", cut) + 1] + b"]}"
     return head
+
+
+def _newest_in_lines(data: bytes, name: str) -> str:
+    """As `_newest`, for lines: only those are looked into that are headers or change one, however long others are."""
+    end = len(data)
+    while end > 0:
+        start = data.rfind(b"\n", 0, end) + 1
+        found = _newest(data[start:end], name) if data.startswith(_HEADERS, start) else ""
+        if found:
+            return found
+        end = start - 1
+    return ""
 
 
 def _newest(data: bytes, name: str) -> str:
