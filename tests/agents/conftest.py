@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,123 +19,80 @@ from tests.lab.gemini_cli import GeminiCli
 from tests.lab.generate_content import GenerateContent
 from tests.lab.opencode_cli import OpenCodeCli
 from tests.lab.pi_cli import PiCli
+from tests.lab.real_agent import RealAgent
 from tests.lab.responses_api import Responses
-from tests.lab.stub_llm import Stub
+from tests.lab.stub_llm import Anthropic, Api, Script, Stub
 
 _ENV = dict(os.environ)
 """As it was before any test cut itself off from it."""
 
-AGENTS = ("claude", "codex", "gemini", "opencode", "pi")
-"""Fixtures that are an agent in a project, each named for its agent."""
 
+class Kind(NamedTuple):
+    """How one of the agents is had."""
+
+    made: type[RealAgent]
+    install: Callable[[Path], tuple[Path | None, str]]
+    turns: Callable[[Path], Script]
+    api: Callable[[], Api]
+
+
+KINDS = {
+    "claude": Kind(ClaudeCode, claude_code.install, script.turns, Anthropic),
+    "codex": Kind(CodexCli, codex_cli.install, codex_cli.turns, Responses),
+    "gemini": Kind(GeminiCli, gemini_cli.install, gemini_cli.turns, GenerateContent),
+    "opencode": Kind(OpenCodeCli, opencode_cli.install, opencode_cli.turns, ChatCompletions),
+    "pi": Kind(PiCli, pi_cli.install, pi_cli.turns, ChatCompletions),
+}
+"""The agents; for each there is a fixture of its name, which is the agent in a project."""
+
+_PROGRAMS: dict[str, tuple[Path | None, str]] = {}
 _RAN: Counter[str] = Counter()
 _SKIPPED: Counter[str] = Counter()
 _REASONS: dict[str, None] = {}
 
 
-@pytest.fixture(scope="session")
-def claude_program() -> Path:
-    """Claude Code, installed if need be."""
-    program, why = claude_code.install(npm.cache_folder(_ENV))
+def _program(name: str) -> Path:
+    """The agent's program, installed if need be; skips the test where it cannot be had."""
+    if name not in _PROGRAMS:
+        _PROGRAMS[name] = KINDS[name].install(npm.cache_folder(_ENV))
+    program, why = _PROGRAMS[name]
     if program is None:
-        pytest.skip(f"Claude Code: {why}")
+        pytest.skip(f"{KINDS[name].made.TITLE}: {why}")
     return program
 
 
-@pytest.fixture
-def claude(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClaudeCode]:
-    """Claude Code in a small project, its model played by the stub, without hooks."""
-    folder = Path(os.path.realpath(tmp_path_factory.mktemp("claude")))
+@contextmanager
+def _in_a_project(name: str, made: pytest.TempPathFactory) -> Iterator[RealAgent]:
+    """An agent in a small project, its model played by the stub, without hooks of ours."""
+    program, kind = _program(name), KINDS[name]
+    folder = Path(os.path.realpath(made.mktemp(name)))
     project = folder / "shop"
     script.seed(project)
-    with Stub(script.turns(project)) as stub:
-        agent = ClaudeCode(claude_program, folder, project, stub)
+    with Stub(kind.turns(project), kind.api()) as stub:
+        agent = kind.made(program, folder, project, stub)
         agent.prepare()
         yield agent
 
 
-@pytest.fixture(scope="session")
-def gemini_program() -> Path:
-    """Gemini CLI, installed if need be."""
-    program, why = gemini_cli.install(npm.cache_folder(_ENV))
-    if program is None:
-        pytest.skip(f"Gemini CLI: {why}")
-    return program
+@pytest.fixture(params=KINDS)
+def agent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealAgent]:
+    """Each of the agents in turn."""
+    with _in_a_project(request.param, tmp_path_factory) as made:
+        yield made
 
 
-@pytest.fixture
-def gemini(gemini_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GeminiCli]:
-    """Gemini CLI in a small project, its model played by the stub, without hooks."""
-    folder = Path(os.path.realpath(tmp_path_factory.mktemp("gemini")))
-    project = folder / "shop"
-    script.seed(project)
-    with Stub(gemini_cli.turns(project), GenerateContent()) as stub:
-        agent = GeminiCli(gemini_program, folder, project, stub)
-        agent.prepare()
-        yield agent
+def _fixture(name: str) -> object:
+    """A fixture that is one agent."""
+
+    @pytest.fixture(name=name)
+    def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealAgent]:
+        with _in_a_project(name, tmp_path_factory) as agent:
+            yield agent
+
+    return made
 
 
-@pytest.fixture(scope="session")
-def pi_program() -> Path:
-    """Pi, installed if need be."""
-    program, why = pi_cli.install(npm.cache_folder(_ENV))
-    if program is None:
-        pytest.skip(f"Pi: {why}")
-    return program
-
-
-@pytest.fixture
-def pi(pi_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PiCli]:
-    """Pi in a small project, its model played by the stub, without our extension."""
-    folder = Path(os.path.realpath(tmp_path_factory.mktemp("pi")))
-    project = folder / "shop"
-    script.seed(project)
-    with Stub(pi_cli.turns(), ChatCompletions()) as stub:
-        agent = PiCli(pi_program, folder, project, stub)
-        agent.prepare()
-        yield agent
-
-
-@pytest.fixture(scope="session")
-def codex_program() -> Path:
-    """Codex CLI, installed if need be."""
-    program, why = codex_cli.install(npm.cache_folder(_ENV))
-    if program is None:
-        pytest.skip(f"Codex CLI: {why}")
-    return program
-
-
-@pytest.fixture
-def codex(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodexCli]:
-    """Codex CLI in a small project, its model played by the stub, without hooks."""
-    folder = Path(os.path.realpath(tmp_path_factory.mktemp("codex")))
-    project = folder / "shop"
-    script.seed(project)
-    with Stub(codex_cli.turns(), Responses()) as stub:
-        agent = CodexCli(codex_program, folder, project, stub)
-        agent.prepare()
-        yield agent
-
-
-@pytest.fixture(scope="session")
-def opencode_program() -> Path:
-    """OpenCode, installed if need be."""
-    program, why = opencode_cli.install(npm.cache_folder(_ENV))
-    if program is None:
-        pytest.skip(f"OpenCode: {why}")
-    return program
-
-
-@pytest.fixture
-def opencode(opencode_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCodeCli]:
-    """OpenCode in a small project, its model played by the stub, without our plugin."""
-    folder = Path(os.path.realpath(tmp_path_factory.mktemp("opencode")))
-    project = folder / "shop"
-    script.seed(project)
-    with Stub(opencode_cli.turns(project), ChatCompletions()) as stub:
-        agent = OpenCodeCli(opencode_program, folder, project, stub)
-        agent.prepare()
-        yield agent
+claude, codex, gemini, opencode, pi = map(_fixture, KINDS)
 
 
 @pytest.fixture
@@ -147,15 +106,20 @@ def screens() -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Counts the tests of a real agent; `.ci/run` reads the counts from the file that it names."""
     report = yield
-    for agent in AGENTS:
-        if agent not in getattr(item, "fixturenames", ()):
-            continue
-        if report.when == "call" and not report.skipped:
-            _count(agent, "ran")
-        elif report.skipped:
-            _count(agent, "skipped")
-            _REASONS[str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)] = None
+    name = _agent_of(item)
+    if name and report.when == "call" and not report.skipped:
+        _count(name, "ran")
+    elif name and report.skipped:
+        _count(name, "skipped")
+        _REASONS[str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)] = None
     return report
+
+
+def _agent_of(item: pytest.Item) -> str:
+    """The agent that a test is about; "" for none."""
+    if isinstance(item, pytest.Function) and hasattr(item, "callspec") and "agent" in item.callspec.params:
+        return str(item.callspec.params["agent"])
+    return next((name for name in KINDS if name in getattr(item, "fixturenames", ())), "")
 
 
 def _count(agent: str, what: str) -> None:
@@ -168,5 +132,5 @@ def _count(agent: str, what: str) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if _RAN or _SKIPPED:
         why = f" ({'; '.join(_REASONS)})" if _REASONS else ""
-        ran = ", ".join(f"{agent} {_RAN[agent]}" for agent in AGENTS if _RAN[agent]) or "none"
+        ran = ", ".join(f"{name} {_RAN[name]}" for name in KINDS if _RAN[name]) or "none"
         terminalreporter.write_line(f"real agents: {ran} ran, {_SKIPPED.total()} skipped{why}")

@@ -9,109 +9,39 @@ import pytest
 
 from tests.builders.folders import seen
 from tests.lab.gemini_cli import GeminiCli
-from tests.lab.stub_llm import Json, Message
+from tests.lab.stub_llm import Act
 from tests.lab.terminal import Terminal, wait_until
+
+from .shown import before_prompt, checkpoints, every_checkpoint, is_forked, paths, texts
 
 
 @pytest.fixture
 def recorded(gemini: GeminiCli) -> GeminiCli:
     """Gemini CLI with our hooks, put in by the command that people use."""
-    gemini.forkpoint("install", "gemini", "--yes")
+    gemini.record()
     return gemini
-
-
-def texts(log: Json, kind: str = "prompt") -> list[str]:
-    return [entry["text"] for entry in log["entries"] if entry["kind"] == kind]
-
-
-def checkpoints(log: Json, reason: str) -> list[tuple[str, Json]]:
-    """Checkpoints of a reason with the text of the entry that they are bound to."""
-    entries = {entry["id"]: entry["text"] for entry in log["entries"]}
-    return [(entries[p["entry"]], p) for p in log["checkpoints"] if p["reason"] == reason and p["entry"]]
-
-
-def before_prompt(gemini: GeminiCli, text: str) -> str:
-    """The checkpoint before a prompt."""
-    return dict(checkpoints(gemini.forkpoint("log"), "prompt"))[text]["id"]
-
-
-def paths(inventory: Json, kind: str) -> set[str]:
-    return {change["path"] for change in inventory[kind]}
-
-
-def told(messages: list[Message]) -> list[tuple[str, str, int]]:
-    """The conversation of a request, without what the program tells of the day and the folder."""
-    plain = [
-        (m.role, re.sub(r"<session_context>.*</session_context>\s*", "", m.text, flags=re.DOTALL), m.calls)
-        for m in messages
-    ]
-    return [message for message in plain if message[1] or message[2]]
 
 
 # --- the tree ------------------------------------------------------------------------------------------------------
 
 
-def test_turns_are_a_tree_with_a_checkpoint_for_everything_that_wrote(recorded: GeminiCli) -> None:
+def test_equal_calls_and_those_side_by_side_and_of_a_sub_agent_have_their_own_checkpoints(
+    recorded: GeminiCli,
+) -> None:
     start = seen(recorded.project)
-    recorded.ask("Do TURN1 please")
-    recorded.ask("Do TURNTWICE please", "--resume", "latest")
-    end = seen(recorded.project)
+    recorded.ask("Do TURNTWICE please")
     log = recorded.forkpoint("log")
-    assert texts(log)[:2] == ["Do TURN1 please", "Do TURNTWICE please"]
-    assert [text for text, _ in checkpoints(log, "prompt")] == texts(log)[:2]
-    made = checkpoints(log, "tool")
-    assert [text for text, _ in made[:6]] == [
-        "write_file new.txt",
-        "replace existing.txt",
-        "replace new.txt",
-        "run_shell_command rm todelete.txt && mv torename.txt renamed.txt",
-        "run_shell_command echo again >> twice.txt",
-        "run_shell_command echo again >> twice.txt",
-    ]
-    assert made[4][1]["entry"] != made[5][1]["entry"], "each of two equal calls has its own checkpoint"
+    made = every_checkpoint(log, "tool")
+    assert [text for text, _ in made[:2]] == ["run_shell_command echo again >> twice.txt"] * 2
+    assert made[0][1]["entry"] != made[1][1]["entry"], "each of two equal calls has its own checkpoint"
     # Of two shell calls that run side by side one save may hold what both did.
     side_by_side = {"run_shell_command echo a > a.txt", "run_shell_command echo b > b.txt"}
-    assert {text for text, _ in made[6:-1]} - side_by_side == {"write_file c.txt"}
-    assert {text for text, _ in made[6:-1]} & side_by_side
+    assert {text for text, _ in made[2:-1]} - side_by_side == {"write_file c.txt"}
+    assert {text for text, _ in made[2:-1]} & side_by_side
     assert made[-1][0] == "write_file sub.txt", "what a sub-agent wrote is bound to its own call"
-    assert len(log["branches"]) == 1
-    assert log["here"]["dirty"] in (0, False)
-
-    done = recorded.forkpoint("restore", before_prompt(recorded, "Do TURN1 please"), "--both", "--yes")
-    assert done["failed"] == done["conflicts"] == []
-    assert {"todelete.txt", "torename.txt", "renamed.txt", "twice.txt", "sub.txt"} <= paths(done, "restored")
+    done = recorded.forkpoint("restore", before_prompt(recorded, "Do TURNTWICE please"), "--files", "--yes")
+    assert paths(done, "restored") == {"a.txt", "b.txt", "c.txt", "sub.txt", "twice.txt"}
     assert seen(recorded.project) == start
-    recorded.forkpoint("undo", "--yes")
-    assert seen(recorded.project) == end
-
-
-def test_a_restore_during_a_slow_call_is_refused(recorded: GeminiCli) -> None:
-    asleep = recorded.project / ".asleep"
-    running = recorded.start("Do TURNSLOW please")
-    try:
-        wait_until(asleep.exists, "the shell sleeps")
-        point = wait_until(lambda: _point(recorded, "Do TURNSLOW please"), "the prompt is in the transcript")
-        refused = recorded.forkpoint("restore", point, "--files", "--yes", code=3)
-        assert "Gemini CLI is in the middle of a tool call" in refused["error"]["what"]
-        assert _session(recorded)["live"]
-        asleep.unlink()
-        assert running.wait(60) == 0
-        recorded.forkpoint("restore", point, "--files", "--yes")
-        assert not (recorded.project / "slow.txt").exists()
-    finally:
-        asleep.unlink(missing_ok=True)
-        running.kill()
-        running.wait()
-
-
-def _session(gemini: GeminiCli) -> Json:
-    """The only session that the agent has."""
-    [found] = [session for session in gemini.forkpoint("sessions") if session["agent"] == "gemini"]
-    return found
-
-
-def _point(gemini: GeminiCli, text: str) -> str:
-    return dict(checkpoints(gemini.forkpoint("log"), "prompt")).get(text, {}).get("id", "")
 
 
 # --- rewinds and forks ----------------------------------------------------------------------------------------------
@@ -130,14 +60,7 @@ def test_a_rewind_in_gemini_s_own_screen_is_a_fork(recorded: GeminiCli, screens:
         wait_until(lambda: (recorded.project / "new.txt").read_text() == "new v2\n", "the rewind is done")
         screen.see(r"[*] +Do TURN2 please")
         _say(screen, "Do TURN3 please", "TURN3 is done")
-    log = recorded.forkpoint("log")
-    parents = {entry["text"]: entry["parent"] for entry in log["entries"] if entry["kind"] == "prompt"}
-    assert parents["Do TURN2 please"] == parents["Do TURN3 please"]
-    assert sorted(branch["state"] for branch in log["branches"]) == ["active", "left"]
-    active = next(branch["name"] for branch in log["branches"] if branch["state"] == "active")
-    made = dict(checkpoints(log, "tool"))
-    assert made["write_file sub/dir/three.txt"]["branch"] == active
-    assert made["run_shell_command echo shell-made > shell.txt; echo more >> existing.txt"]["branch"] != active
+    is_forked(recorded.forkpoint("log"), left="Do TURN2 please", instead="Do TURN3 please")
 
 
 def _type(screen: Terminal, text: str) -> None:
@@ -172,33 +95,13 @@ def _say(screen: Terminal, text: str, answer: str) -> None:
     screen.see("Type your message")
 
 
-def test_going_on_with_a_fork_sends_exactly_the_conversation_up_to_it(recorded: GeminiCli) -> None:
-    original = recorded.ask("Do TURN1 please")["session_id"]
-    recorded.ask("Do TURN2 please", "--resume", original)
-    asked = next(request for request in recorded.stub.conversations() if request.turn == "TURN2")
-    files = {file: file.read_bytes() for file in recorded.transcripts()}
-    fork = recorded.forkpoint("fork", before_prompt(recorded, "Do TURN2 please"), "--name", "alt")
-    assert fork["cwd"] == str(recorded.project)
-    assert fork["command"] == ["gemini", "--resume", fork["session"]]
-    for file, data in files.items():
-        assert file.read_bytes() == data, "the agent's own file is never edited"
-
-    before = len(recorded.stub.requests)
-    said = recorded.ask("Do TURN3 please", *fork["command"][1:])
-    assert said["session_id"] == fork["session"]
-    sent = next(request for request in recorded.stub.requests[before:] if request.turn)
-    assert told(sent.messages)[:-1] == told(asked.messages)[:-1]
-    assert told(sent.messages)[-1] == ("user", "Do TURN3 please", 0)
-    log = recorded.forkpoint("log")
-    here = next(branch for branch in log["branches"] if branch["session"] == fork["session"])
-    assert here["name"] == "alt"
-    assert dict(checkpoints(log, "prompt"))["Do TURN3 please"]["branch"] == "alt"
-    assert texts(log).count("Do TURN1 please") == 1
-    assert recorded.ask("QUESTION to the newest", "--resume", "latest")["session_id"] == original
-
-    first = recorded.forkpoint("fork", before_prompt(recorded, "Do TURN1 please"), "--name", "anew")
+def test_a_fork_before_the_first_prompt_is_a_session_that_is_known(recorded: GeminiCli) -> None:
+    recorded.ask("Do TURN3 please")
+    first = recorded.forkpoint("fork", before_prompt(recorded, "Do TURN3 please"), "--name", "anew")
     assert first["command"][1:] == ["--session-id", first["session"]]
     assert recorded.ask("QUESTION", *first["command"][1:])["session_id"] == first["session"]
+    assert recorded.told(recorded.stub.conversations()[-1]) == [Act("user", "QUESTION")]
+    assert checkpoints(recorded.forkpoint("log"), "prompt")["QUESTION"]["branch"] == "anew"
 
 
 # --- what the agent deletes ------------------------------------------------------------------------------------------
@@ -218,7 +121,7 @@ def test_a_session_that_the_agent_lost_is_browsed_restored_and_forked(recorded: 
 
     log = recorded.forkpoint("log", session)
     assert texts(log) == ["Do TURN1 please", "Do TURN2 please"]
-    assert "deleted" in _session(recorded)["problem"]
+    assert "deleted" in recorded.sessions()[0]["problem"]
     fork = recorded.forkpoint("fork", before_prompt(recorded, "Do TURN2 please"), "--name", "saved")
     recorded.ask("QUESTION", *fork["command"][1:])
     recorded.run([recorded.program, "--list-sessions"])

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator
 
-from .stub_llm import Json, Message, Step, tokens
+from .stub_llm import Json, Message, Step, Tool, tokens
 
 
 class ChatCompletions:
@@ -17,10 +17,7 @@ class ChatCompletions:
         return path.endswith("/chat/completions")
 
     def messages(self, body: Json) -> list[Message]:
-        return [
-            Message(item["role"], _text(item.get("content")), len(item.get("tool_calls") or []))
-            for item in body.get("messages", [])
-        ]
+        return [_message(item) for item in body.get("messages", [])]
 
     def streams(self, path: str, body: Json) -> bool:
         return bool(body.get("stream"))
@@ -43,6 +40,14 @@ class ChatCompletions:
         yield _event({**about, "choices": [{"index": 0, "delta": {}, "finish_reason": _end(step)}]})
         yield _event({**about, "choices": [], "usage": _usage(body)})
         yield "data: [DONE]\n\n"
+
+
+def _message(item: Json) -> Message:
+    text = _text(item.get("content"))
+    if item["role"] == "tool":
+        return Message("tool", "", results=(text,))
+    made = [call["function"] for call in item.get("tool_calls") or []]
+    return Message(item["role"], text, tuple(Tool(call["name"], json.loads(call["arguments"])) for call in made))
 
 
 def _event(content: Json) -> str:

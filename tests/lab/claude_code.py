@@ -32,6 +32,10 @@ def _program(folder: Path) -> Path | None:
 class ClaudeCode(RealAgent):
     """Claude Code in a project."""
 
+    NAME = "claude"
+    TITLE = "Claude Code"
+    ASIDE = r"<system-reminder>.*?</system-reminder>"
+
     @property
     def config(self) -> Path:
         return self.home / ".claude"
@@ -74,6 +78,13 @@ class ClaudeCode(RealAgent):
             return json.loads(done.stdout)
         except ValueError:
             raise AssertionError(f"Claude Code gave {done.returncode}: {done.stdout}{done.stderr}") from None
+
+    def say(self, prompt: str) -> None:
+        self.ask(prompt, *(["--continue"] if self.transcripts() else []))
+
+    def go_on(self, command: Sequence[str], prompt: str) -> None:
+        assert command[0] == "claude"
+        self.ask(prompt, *command[1:])
 
     def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
         """One turn in print mode, not waited for."""

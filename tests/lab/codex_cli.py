@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from forkpoint.store.agents.codex import settings
 
 from . import npm
 from .real_agent import RealAgent
 from .responses_api import FREEFORM
 from .stub_llm import Json, Script, Step, Tool
-from .terminal import Terminal
+from .terminal import Terminal, wait_until
 
 VERSION = "0.171.0"
 
@@ -45,7 +48,7 @@ def shell(command: str, seconds: int = 10) -> Tool:
     return Tool("exec_command", {"cmd": command, "yield_time_ms": seconds * 1000})
 
 
-def turns() -> Script:
+def turns(_: Path) -> Script:
     """The turns of `script.turns`, in the tools of this agent."""
     return {
         "TURN1": (
@@ -95,6 +98,10 @@ def turns() -> Script:
 class CodexCli(RealAgent):
     """Codex CLI in a project."""
 
+    NAME = "codex"
+    TITLE = "Codex CLI"
+    ASIDE = r"^<environment_context>.*"
+
     @property
     def config(self) -> Path:
         return self.home / ".codex"
@@ -137,6 +144,10 @@ trust_level = "trusted"
 """
         )
 
+    def record(self) -> None:
+        super().record()
+        self.trust(settings.hashes(str(self.config / "hooks.json")))
+
     def trust(self, hashes: Iterable[tuple[str, str]]) -> None:
         """Trusts hooks as a person does in the agent's screen: its configuration then holds their hashes."""
         with (self.config / "config.toml").open("a") as file:
@@ -150,6 +161,23 @@ trust_level = "trusted"
         assert events, f"Codex CLI gave {done.returncode}: {done.stdout}{done.stderr}"
         return events
 
+    def say(self, prompt: str) -> None:
+        self.ask(prompt, *(["resume", "--last"] if self.transcripts() else []))
+
+    def go_on(self, command: Sequence[str], prompt: str) -> None:
+        assert command[0] == "codex"
+        with self.screen(*command[1:]) as screen:
+            self.tell(screen, prompt)
+
+    def tell(self, screen: Terminal, prompt: str, answer: str = "") -> None:
+        """Types and sends a prompt, and waits for the answer, or what is wanted of it."""
+        screen.see("Ask Codex")
+        screen.type(prompt)
+        screen.see(re.escape(prompt))
+        wait_until(lambda: _sent(screen), f"{prompt} is sent")
+        screen.see(re.escape(answer or self.answer(prompt)))
+        screen.see("Worked for|esc to interrupt")
+
     def start(self, prompt: str, *before: str) -> subprocess.Popen[bytes]:
         """One turn of `codex exec`, not waited for."""
         return self.begin(self._exec(prompt, before))
@@ -158,7 +186,7 @@ trust_level = "trusted"
         """The agent's own screen, as it comes up."""
         return Terminal([str(self.program), *self._options(), *options], cwd=self.project, env=self.env)
 
-    def rollouts(self) -> list[Path]:
+    def transcripts(self) -> list[Path]:
         """The session files, the oldest first."""
         return sorted(self.config.glob("sessions/*/*/*/rollout-*.jsonl"))
 
@@ -167,6 +195,12 @@ trust_level = "trusted"
 
     def _options(self) -> list[str]:
         return ["--dangerously-bypass-approvals-and-sandbox"]
+
+
+def _sent(screen: Terminal) -> bool:
+    """Enter that comes too soon after the text is taken for a part of it."""
+    screen.press("Enter")
+    return "Ask Codex" in screen.text() or "esc to interrupt" in screen.text()
 
 
 def said(events: Sequence[Json]) -> list[str]:

@@ -30,6 +30,10 @@ def _program(folder: Path) -> Path | None:
 class GeminiCli(RealAgent):
     """Gemini CLI in a project."""
 
+    NAME = "gemini"
+    TITLE = "Gemini CLI"
+    ASIDE = r"<session_context>.*</session_context>"
+
     @property
     def config(self) -> Path:
         return self.home / ".gemini"
@@ -79,6 +83,13 @@ class GeminiCli(RealAgent):
             return {**json.loads(done.stdout), "said": done.stderr}
         except ValueError:
             raise AssertionError(f"Gemini CLI gave {done.returncode}: {done.stdout}{done.stderr}") from None
+
+    def say(self, prompt: str) -> None:
+        self.ask(prompt, *(["--resume", "latest"] if self.chats.exists() else []))
+
+    def go_on(self, command: Sequence[str], prompt: str) -> None:
+        assert command[0] == "gemini"
+        self.ask(prompt, *command[1:])
 
     def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
         """One turn without a screen, not waited for."""

@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Iterator
 
-from .stub_llm import Json, Message, Step, tokens
+from .stub_llm import Json, Message, Step, Tool, tokens
 
 _ROLES = {"model": "assistant"}
 
@@ -37,7 +37,12 @@ def _message(item: Json) -> Message:
     parts = [part for part in item.get("parts") or [] if isinstance(part, dict)]
     text = "\n".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
     role = item.get("role", "user")
-    return Message(_ROLES.get(role, role), text, sum("functionCall" in part for part in parts))
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    made = tuple(Tool(call["name"], call.get("args") or {}) for call in calls)
+    # Gemini CLI itself tells each result twice, with the same id, in a session that it resumes.
+    given = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    results = {result.get("id", at): json.dumps(result["response"]) for at, result in enumerate(given)}
+    return Message(_ROLES.get(role, role), text, made, tuple(results.values()))
 
 
 def _parts(step: Step) -> list[Json]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import npm
 from .real_agent import RealAgent
 from .stub_llm import Json, Script, Step, Tool
-from .terminal import Terminal
+from .terminal import Terminal, wait_until
 
 VERSION = "1.18.33"
+SILENCE = 20.0
+"""Seconds in which a turn without a screen has to ask its model …"""
 PATIENCE = 60.0
-"""Seconds that a turn without a screen may take."""
-
+"""… and in which it has to end."""
+ENDED = "SELECT id FROM message WHERE json_extract(data, '$.finish') = 'stop'"
+"""Answers that are over."""
 
 PLUGINS = "@opencode-ai/plugin"
 """What OpenCode installs into a settings folder when it starts, unless it is there."""
@@ -43,6 +48,10 @@ def _program(folder: Path) -> Path | None:
 
 class OpenCodeCli(RealAgent):
     """OpenCode in a project that is a git repository: only there it takes snapshots."""
+
+    NAME = "opencode"
+    TITLE = "OpenCode"
+    WHOLE_TREES = True
 
     @property
     def config(self) -> Path:
@@ -94,19 +103,44 @@ class OpenCodeCli(RealAgent):
         """One turn without a screen; gives the last text of the answer."""
         # As words: an argument with blanks in it reaches the model in quotation marks.
         command = ["opencode", "run", "--format", "json", *options, *prompt.split(" ")]
-        asked = len(self.stub.requests)
-        for last in (False, False, True):
-            try:
-                done = self.run(command, cwd=cwd, timeout=PATIENCE)
-                break
-            except subprocess.TimeoutExpired:
-                # Its own server may never answer the first request after it started; then nothing has happened yet.
-                if last or len(self.stub.requests) > asked:
-                    raise
+        done = next(told for told in (self._finished(command, cwd) for _ in range(3)) if told is not None)
         told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         said = [event["part"]["text"] for event in told if event["type"] == "text"]
         assert said, f"OpenCode gave {done.returncode}: {done.stdout}{done.stderr}"
         return said[-1]
+
+    def _finished(self, command: Sequence[str], cwd: Path | None) -> subprocess.CompletedProcess[str] | None:
+        """What a program without a screen gave; None when its own server did not answer it, so that nothing happened.
+
+        It may never answer the first request after it started.
+        """
+        asked = len(self.stub.requests)
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, cwd=cwd or self.project, env=self.env, text=True, **pipes) as process:
+            try:
+                out, err = process.communicate(timeout=SILENCE)
+            except subprocess.TimeoutExpired:
+                if len(self.stub.requests) == asked:
+                    process.kill()
+                    return None
+                out, err = process.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def say(self, prompt: str) -> None:
+        self.ask(prompt, *(["--continue"] if self.database.exists() else []))
+
+    def go_on(self, command: Sequence[str], prompt: str) -> None:
+        with self.screen(*command) as screen:
+            self.tell(screen, prompt)
+
+    def tell(self, screen: Terminal, prompt: str, answer: str = "") -> None:
+        """Types and sends a prompt, and waits for the answer."""
+        ended = len(self.rows(ENDED))
+        screen.type(prompt)
+        screen.see(prompt)
+        screen.press("Enter")
+        screen.see(re.escape(answer or self.answer(prompt)))
+        wait_until(lambda: len(self.rows(ENDED)) > ended, f"{prompt} is answered")
 
     def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
         """One turn without a screen, not waited for."""
@@ -117,6 +151,9 @@ class OpenCodeCli(RealAgent):
         terminal = Terminal(command or ["opencode"], cwd=self.project, env=self.env)
         terminal.see("ctrl.p commands")
         return terminal
+
+    def transcripts(self) -> list[Path]:
+        return [self.database] if self.database.exists() else []
 
     def rows(self, query: str) -> list[Json]:
         """What a query of its database gives."""
@@ -158,6 +195,11 @@ def turns(project: Path) -> Script:
             Step("A command that fails.", (shell("exit 3"),)),
             Step("I write in a new folder.", (write(project / "sub/dir/three.txt", "three\n"),)),
             Step("TURN3 is done."),
+        ),
+        "TURNSLOW": (
+            Step("I write.", (write(project / "slow.txt", "slow v1\n"),)),
+            Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
+            Step("TURNSLOW is done."),
         ),
         "TURNAGENT": (Step("I start a sub-agent.", (Tool("task", job),)), Step("TURNAGENT is done.")),
         "SUBJOB": (Step("I write.", (write(project / "sub.txt", "by the sub-agent\n"),)), Step("SUBJOB is done.")),

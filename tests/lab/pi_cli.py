@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import npm
@@ -35,6 +36,9 @@ def _node(program: Path) -> Path:
 
 class PiCli(RealAgent):
     """Pi in a project."""
+
+    NAME = "pi"
+    TITLE = "Pi"
 
     @property
     def config(self) -> Path:
@@ -65,6 +69,13 @@ class PiCli(RealAgent):
         assert done.returncode == 0, f"Pi gave {done.returncode}: {done.stdout}{done.stderr}"
         return done.stdout.strip()
 
+    def say(self, prompt: str) -> None:
+        self.ask(prompt, *(["--continue"] if self.transcripts() else []))
+
+    def go_on(self, command: Sequence[str], prompt: str) -> None:
+        assert command[0] == "pi"
+        self.ask(prompt, *command[1:])
+
     def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
         """One turn in print mode, not waited for."""
         return self.begin([self.program, *options, "-p", prompt])
@@ -93,7 +104,7 @@ def shell(command: str) -> Tool:
     return Tool("bash", {"command": command})
 
 
-def turns() -> Script:
+def turns(_: Path) -> Script:
     """Three turns of edits and shell commands in a project, and some for special occasions."""
     return {
         "TURN1": (

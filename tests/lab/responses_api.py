@@ -43,10 +43,11 @@ class Responses:
 def _message(item: Json) -> Message:
     kind = item.get("type", "message")
     if kind.endswith("_call"):
-        return Message("assistant", "", 1)
+        given = {FREEFORM: item["input"]} if "input" in item else json.loads(item.get("arguments") or "{}")
+        return Message("assistant", "", (Tool(item.get("name", kind), given),))
     if kind.endswith("_call_output"):
-        return Message("tool", _text(item.get("output")), 0)
-    return Message(item.get("role", kind), _text(item.get("content")), 0)
+        return Message("tool", "", results=(_text(item.get("output")),))
+    return Message(item.get("role", kind), _text(item.get("content")))
 
 
 def _text(content: object) -> str:

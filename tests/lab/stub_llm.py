@@ -15,10 +15,10 @@ import gzip
 import json
 import threading
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 Json = dict[str, Any]
 
@@ -51,8 +51,32 @@ class Message:
 
     role: str
     text: str
-    calls: int
-    """How many tool calls it makes."""
+    calls: tuple[Tool, ...] = ()
+    """The tool calls that it makes."""
+    results: tuple[str, ...] = ()
+    """What calls gave, as the agent tells the model."""
+
+
+class Act(NamedTuple):
+    """One thing of a conversation, whatever message of which API it stood in."""
+
+    who: str
+    """A role, or "call" and "result"."""
+    text: str
+    """What was said; of a call the name of its tool; "" of a result."""
+    detail: str = ""
+    """What a call is given, or what it gave."""
+
+
+def acts(messages: Iterable[Message]) -> Iterator[Act]:
+    """A conversation thing by thing."""
+    for message in messages:
+        if message.text:
+            yield Act(message.role, message.text)
+        for tool in message.calls:
+            yield Act("call", tool.name, json.dumps(tool.input, sort_keys=True))
+        for result in message.results:
+            yield Act("result", "", result)
 
 
 class Api(Protocol):
@@ -137,7 +161,7 @@ class Stub:
         for at in range(len(messages) - 1, -1, -1):
             turn = self._turn_of(messages[at]) if messages[at].role == "user" else ""
             if turn:
-                made = sum(message.calls for message in messages[at + 1 :] if message.role == "assistant")
+                made = sum(len(message.calls) for message in messages[at + 1 :])
                 return turn, _step(self.script[turn], made)
         return "unscripted", Step("The script has no such turn.")
 
@@ -159,10 +183,12 @@ def _step(steps: Sequence[Step], made: int) -> Step:
 def _message(item: Json) -> Message:
     content = item.get("content")
     if isinstance(content, str):
-        return Message(item["role"], content, 0)
+        return Message(item["role"], content)
     blocks = [block for block in content or [] if isinstance(block, dict)]
     text = "\n".join(block.get("text", "") for block in blocks if block.get("type") == "text")
-    return Message(item["role"], text, sum(block.get("type") == "tool_use" for block in blocks))
+    calls = [Tool(block["name"], block["input"]) for block in blocks if block.get("type") == "tool_use"]
+    results = [json.dumps(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
+    return Message(item["role"], text, tuple(calls), tuple(results))
 
 
 # --- the wire ------------------------------------------------------------------------------------------------------
