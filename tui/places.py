@@ -73,8 +73,10 @@ class Places:
             if entry.kind == "tool_result" and entry.call in calls:
                 alias[ident] = calls[entry.call]
                 results.setdefault(calls[entry.call], entry)
-            if entry.under in calls:
-                self.inside.setdefault(calls[entry.under], []).append(entry)
+            # An agent names the call that started a sub-agent by its entry, or by its tool-use id.
+            host = entry.under if entry.under in self.entries else calls.get(entry.under)
+            if host is not None:
+                self.inside.setdefault(host, []).append(entry)
                 continue
             while parent is not None and parent not in parents:
                 above = self.entries.get(parent)
@@ -210,7 +212,8 @@ class Places:
     def _stay_inside(self, fresh: Iterable[Entry], turn: set[str]) -> bool:
         """Whether new results and entries of sub-agents belong to calls of the turn, or to new ones."""
         calls = ({entry.under} if entry.under else {entry.call} for entry in fresh)
-        known = (self.calls[call] for each in calls for call in each if call in self.calls)
+        known = (self.calls.get(call, call) for each in calls for call in each)
+        known = (call for call in known if call in self.entries)
         return all(call in turn for call in known)
 
     def _copied(self, turn: set[str]) -> Places:
