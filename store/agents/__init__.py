@@ -81,8 +81,10 @@ class _Found:
         return found
 
     def read(self, info: SessionInfo, sources: Sequence[Source] | None = None) -> Conversation:
-        """All of a session that can be read."""
-        return self.__getattr__("read")(info, self.sources(info) if sources is None else sources)
+        """All of a session that can be read; what can follow it reads it once, too."""
+        follow = getattr(self, "follow", None)
+        read = self.__getattr__("read") if follow is None else follow().read
+        return read(info, self.sources(info) if sources is None else sources)
 
     def plan_fork(
         self,

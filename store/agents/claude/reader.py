@@ -20,16 +20,6 @@ from .notes import GOOD_LEAF, SPOKEN, Notes
 from .tree import DETACHED, HIDDEN, PROMPT, ROOT, Arranged, break_cycles
 
 
-def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    """All of a session that its sources hold; the main files in the order of their age."""
-    return Following().read(info, sources)
-
-
-def follow() -> Following:
-    """What reads a session again and again, of its files only what is new."""
-    return Following()
-
-
 class Following:
     """Reads a session again and again, of its files only what is new."""
 
@@ -47,6 +37,9 @@ class Following:
     ) -> list[PartialState]:
         """States of files from Claude's own backups, the oldest first."""
         return self._histories.file_states(conversation, root, sources)
+
+
+follow = Following
 
 
 def _joined(info: SessionInfo, files: Sequence[Followed[Notes]]) -> Conversation:

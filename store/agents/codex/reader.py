@@ -26,16 +26,6 @@ from .notes import COMPACTION, ROLLBACK, Noted, Notes
 ROOT = -1
 
 
-def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    """All of a session that its sources hold."""
-    return Following().read(info, sources)
-
-
-def follow() -> Following:
-    """What reads a session again and again, of its files only what is new."""
-    return Following()
-
-
 class Following:
     """Reads a session again and again, of its files only what is new."""
 
@@ -53,6 +43,9 @@ class Following:
     ) -> list[PartialState]:
         """States of files from Codex's own records, the oldest first."""
         return self._changes.file_states(conversation, root, sources)
+
+
+follow = Following
 
 
 @dataclass

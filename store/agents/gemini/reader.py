@@ -21,16 +21,6 @@ from .notes import Notes, Restated, Rewind
 from .replay import ROOT, Log, Node, Tree
 
 
-def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    """All of a session that its sources hold; the main files in the order of their age. Never raises."""
-    return Following().read(info, sources)
-
-
-def follow() -> Following:
-    """What reads a session again and again, of its files only what is new."""
-    return Following()
-
-
 class Following:
     """Reads a session again and again, of its files only what is new."""
 
@@ -51,6 +41,9 @@ class Following:
     def notes(self, info: SessionInfo, sources: Sequence[Source]) -> list[Followed[Notes]]:
         """What the files tell, each by itself."""
         return self._files.read(sources, info.cwd)
+
+
+follow = Following
 
 
 class Reading:

@@ -27,16 +27,6 @@ from .places import session_of
 from .records import NEWEST, Unreadable
 
 
-def read(info: SessionInfo, sources: Sequence[Source]) -> Conversation:
-    """All of a session that its sources hold, in the order of their age."""
-    return Following().read(info, sources)
-
-
-def follow() -> Following:
-    """What reads a session again and again, of its files only what is new."""
-    return Following()
-
-
 class Following:
     """Reads a session again and again, of its files only what is new."""
 
@@ -54,6 +44,9 @@ class Following:
     ) -> list[PartialState]:
         """States of files at each prompt, as the calls of Pi's own tools tell them."""
         return file_states(conversation, root, sources, self._aims)
+
+
+follow = Following
 
 
 def _newest_first(sources: Sequence[Source]) -> list[Source]:

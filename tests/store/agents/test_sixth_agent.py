@@ -18,6 +18,7 @@ ABACUS = '''
 """Abacus: a file of lines for each session, `~/.abacus/<id>.jsonl`; a line has who, text, time and folder."""
 
 import json
+import os
 import zlib
 from dataclasses import replace
 from pathlib import Path

@@ -14,9 +14,9 @@ from forkpoint.store.agents.claude import config_home
 from forkpoint.store.agents.claude.listing import WINDOW
 from forkpoint.store.agents.claude.places import project_folder, project_name
 from forkpoint.store.agents.claude.records import nanoseconds
-from forkpoint.store.model import SessionInfo
 
 from tests.builders.claude import START, ClaudeSession
+from tests.builders.reading import only
 
 claude = agents.get("claude")
 
@@ -40,11 +40,6 @@ def session(home: Path, cwd: Path, prompt: str = "Do it") -> ClaudeSession:
 
 def listed(root: Path, *nested: Path) -> list[str]:
     return [info.id for info in claude.sessions(str(root), [str(item) for item in nested])]
-
-
-def only(root: Path) -> SessionInfo:
-    (info,) = claude.sessions(str(root))
-    return info
 
 
 def test_the_config_home_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -95,7 +90,7 @@ def test_a_session_that_was_moved_belongs_to_where_it_went(home: Path, tmp_path:
     made.line({"type": "relocated", "relocatedCwd": str(new), "sessionId": made.id})
     assert listed(new) == [made.id]
     assert listed(old) == []
-    assert only(new).cwd == str(new)
+    assert only("claude", new).cwd == str(new)
 
 
 def test_a_long_folder_is_found_by_the_beginning_of_its_name(home: Path, tmp_path: Path) -> None:
@@ -159,7 +154,7 @@ def test_a_session_of_another_machine_is_told_where_its_file_was_put(home: Path,
     made = session(home, root)
     data = made.file.read_bytes().replace(json.dumps(str(root)).encode(), json.dumps(cwd).encode())
     made.file.write_bytes(data)
-    info = only(root)
+    info = only("claude", root)
     assert info.id == made.id
     assert "not on this machine" in info.problem
     assert info.problem.isprintable()
@@ -183,17 +178,17 @@ def test_the_newest_session_comes_first_by_what_its_records_say(home: Path, tmp_
 def test_titles_are_taken_as_claude_does(home: Path, tmp_path: Path) -> None:
     made = ClaudeSession(home, tmp_path)
     made.prompt("The first \x1b[1mprompt\nand more")
-    assert only(tmp_path).title == "The first ␛[1mprompt"
+    assert only("claude", tmp_path).title == "The first ␛[1mprompt"
     made.line({"type": "summary", "summary": "Of another session", "leafUuid": str(uuid.uuid4())})
-    assert only(tmp_path).title == "The first ␛[1mprompt"
+    assert only("claude", tmp_path).title == "The first ␛[1mprompt"
     made.line({"type": "last-prompt", "lastPrompt": "The last prompt", "sessionId": made.id})
-    assert only(tmp_path).title == "The last prompt"
+    assert only("claude", tmp_path).title == "The last prompt"
     made.line({"type": "ai-title", "aiTitle": "By the model", "sessionId": made.id})
-    assert only(tmp_path).title == "By the model"
+    assert only("claude", tmp_path).title == "By the model"
     made.title("One")
     made.title("By the person")
     made.line({"type": "ai-title", "aiTitle": "By the model again", "sessionId": made.id})
-    assert only(tmp_path).title == "By the person"
+    assert only("claude", tmp_path).title == "By the person"
 
 
 def test_a_list_reads_only_the_beginning_and_the_end(home: Path, tmp_path: Path) -> None:
@@ -204,7 +199,7 @@ def test_a_list_reads_only_the_beginning_and_the_end(home: Path, tmp_path: Path)
     data = made.file.read_bytes()
     middle = len(data) - 2 * WINDOW
     made.file.write_bytes(data[:WINDOW] + b"\xff" * middle + data[WINDOW + middle :])
-    info = only(tmp_path)
+    info = only("claude", tmp_path)
     assert info.title == "At the end"
     assert info.bytes == len(data)
 
@@ -215,7 +210,7 @@ def test_a_first_prompt_larger_than_the_window_is_found(home: Path, tmp_path: Pa
     made.prompt([{"type": "text", "text": "Look at this"}, image])
     made.reply("I see.")
     other = made.branch()
-    info = only(tmp_path)
+    info = only("claude", tmp_path)
     assert info.title == "alt" or info.title == "Look at this [image]"
     assert info.ids == (made.id, other.id)
     assert info.cwd == str(tmp_path)
@@ -226,7 +221,7 @@ def test_copies_of_one_origin_are_one_session_named_by_the_oldest(home: Path, tm
     first = made.branch("one")
     second = first.branch("two")
     second.turn("further")
-    info = only(tmp_path)
+    info = only("claude", tmp_path)
     assert info.id == made.id
     assert info.files[0] == str(made.file)
     assert set(info.ids) == {made.id, first.id, second.id}
@@ -240,7 +235,7 @@ def test_a_branch_that_begins_at_a_compaction_is_known_by_its_origin(home: Path,
     kept = other.file.read_bytes().splitlines(keepends=True)
     start = next(number for number, line in enumerate(kept) if b"compact_boundary" in line)
     other.file.write_bytes(b"".join(kept[start:]))
-    assert only(tmp_path).ids == (made.id, other.id)
+    assert only("claude", tmp_path).ids == (made.id, other.id)
 
 
 def test_sources_are_all_files_of_a_session(home: Path, tmp_path: Path) -> None:
@@ -249,7 +244,7 @@ def test_sources_are_all_files_of_a_session(home: Path, tmp_path: Path) -> None:
     beside = made.file.parent / "agent-old.jsonl"
     beside.write_bytes(inner.file.read_bytes())
     (made.file.parent / "agent-foreign.jsonl").write_text(json.dumps({"uuid": "x", "sessionId": str(uuid.uuid4())}))
-    names = {source.name for source in claude.sources(only(tmp_path))}
+    names = {source.name for source in claude.sources(only("claude", tmp_path))}
     assert names == {
         str(made.file),
         str(inner.file),

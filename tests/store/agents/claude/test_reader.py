@@ -10,18 +10,12 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.model import Conversation, Entry
+from forkpoint.store.model import Conversation
 
 from tests.builders.claude import ClaudeSession, Job
+from tests.builders.reading import path, read_only, row, texts
 
 claude = agents.get("claude")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
@@ -31,22 +25,7 @@ def session(project: Path, machine: Path) -> ClaudeSession:
 
 def read(session: ClaudeSession) -> Conversation:
     """The session's conversation; it must be the only one of its folder."""
-    (info,) = claude.sessions(str(session.cwd))
-    return claude.read(info)
-
-
-def path(conversation: Conversation, entry: str | None) -> list[Entry]:
-    """From the root to an entry."""
-    by_id = {item.id: item for item in conversation.entries}
-    found: list[Entry] = []
-    while entry is not None:
-        found.append(by_id[entry])
-        entry = by_id[entry].parent
-    return found[::-1]
-
-
-def texts(conversation: Conversation, entry: str | None = None) -> list[str]:
-    return [item.text for item in path(conversation, conversation.leaf if entry is None else entry)]
+    return read_only("claude", session.cwd)
 
 
 def forks(conversation: Conversation) -> list[str]:
@@ -56,11 +35,6 @@ def forks(conversation: Conversation) -> list[str]:
         if not entry.under:
             children[entry.parent or ""] = children.get(entry.parent or "", 0) + 1
     return [place for place, count in children.items() if count > 1]
-
-
-def entry(conversation: Conversation, text: str) -> Entry:
-    (found,) = [item for item in conversation.entries if item.text == text]
-    return found
 
 
 def test_a_turn_is_one_line_and_hidden_records_are_skipped(session: ClaudeSession) -> None:
@@ -149,9 +123,9 @@ def test_a_rewind_is_a_fork_after_the_last_shown_entry(session: ClaudeSession) -
     session.rewind(second)
     session.turn("two again", "Other.")
     conversation = read(session)
-    assert forks(conversation) == [entry(conversation, "First.").id]
+    assert forks(conversation) == [row(conversation, "First.").id]
     assert texts(conversation) == ["one", "First.", "two again", "Other."]
-    assert texts(conversation, entry(conversation, "Third.").id) == [
+    assert texts(conversation, row(conversation, "Third.").id) == [
         "one",
         "First.",
         "two",
@@ -159,7 +133,7 @@ def test_a_rewind_is_a_fork_after_the_last_shown_entry(session: ClaudeSession) -
         "three",
         "Third.",
     ]
-    assert entry(conversation, "two again").turn == 2
+    assert row(conversation, "two again").turn == 2
     assert conversation.info.branches == 2
 
 
@@ -267,7 +241,7 @@ def test_a_sub_agent_stands_under_its_call(session: ClaudeSession) -> None:
     session.finish_subagent(inner, "There is a.txt.")
     session.reply("It found a.txt.")
     conversation = read(session)
-    call = entry(conversation, "Agent small job")
+    call = row(conversation, "Agent small job")
     under = [item for item in conversation.entries if item.under]
     assert [item.text for item in under] == ["SUBJOB: look around", "Looking.", "Bash ls", "a.txt"]
     assert {item.under for item in under} == {call.id}
@@ -287,9 +261,9 @@ def test_a_sub_agent_of_a_sub_agent_stands_under_its_own_call(session: ClaudeSes
     outer.finish_subagent(inner)
     session.finish_subagent(outer)
     conversation = read(session)
-    assert entry(conversation, "inner job").under == entry(conversation, "Agent inner").id
-    assert entry(conversation, "Agent inner").under == entry(conversation, "Agent outer").id
-    assert entry(conversation, "Inside.").turn == 2
+    assert row(conversation, "inner job").under == row(conversation, "Agent inner").id
+    assert row(conversation, "Agent inner").under == row(conversation, "Agent outer").id
+    assert row(conversation, "Inside.").turn == 2
 
 
 def test_a_sub_agent_without_any_link_is_found_by_its_prompt(session: ClaudeSession) -> None:
@@ -298,7 +272,7 @@ def test_a_sub_agent_without_any_link_is_found_by_its_prompt(session: ClaudeSess
     inner.file.with_suffix(".meta.json").unlink()
     session.tool("Bash", {"command": "true"})
     conversation = read(session)
-    assert entry(conversation, "look around").under == entry(conversation, "Agent small job").id
+    assert row(conversation, "look around").under == row(conversation, "Agent small job").id
 
 
 def test_a_sub_agent_written_into_the_session_itself_is_one_too(session: ClaudeSession) -> None:
@@ -315,7 +289,7 @@ def test_a_sub_agent_written_into_the_session_itself_is_one_too(session: ClaudeS
     session.leaf = main
     session.result(call.uuid, call.id, "done")
     conversation = read(session)
-    assert entry(conversation, "Old answer.").under == entry(conversation, "Task old job").id
+    assert row(conversation, "Old answer.").under == row(conversation, "Task old job").id
     assert texts(conversation) == ["Delegate", "Task old job", "done"]
 
 
@@ -383,7 +357,7 @@ def test_an_unknown_type_is_shown_and_what_hangs_on_it_stays(session: ClaudeSess
     conversation = read(session)
     assert texts(conversation)[:5] == ["one", "First.", "brand-new something new", "two", "Second."]
     assert forks(conversation) == []
-    assert entry(conversation, "x-tool (3 of them)").flavour == "unknown"
+    assert row(conversation, "x-tool (3 of them)").flavour == "unknown"
 
 
 def test_an_unreadable_line_is_told_and_shown_in_its_place(session: ClaudeSession) -> None:
@@ -415,10 +389,10 @@ def test_a_missing_parent_makes_a_detached_tree(session: ClaudeSession) -> None:
     session.leaf = str(uuid.uuid4())
     session.turn("lost", "Still here.")
     conversation = read(session)
-    assert entry(conversation, "lost").flavour == "detached"
-    assert entry(conversation, "lost").parent is None
+    assert row(conversation, "lost").flavour == "detached"
+    assert row(conversation, "lost").parent is None
     assert texts(conversation) == ["lost", "Still here."]
-    assert texts(conversation, entry(conversation, "First.").id) == ["one", "First."]
+    assert texts(conversation, row(conversation, "First.").id) == ["one", "First."]
     assert [problem.what for problem in conversation.problems] == ["a record hangs on one that is not there"]
 
 
@@ -519,14 +493,14 @@ def test_a_branch_is_the_same_tree_and_the_earlier_file_owns_what_both_have(sess
     conversation = read(session)
     assert conversation.info.ids == (session.id, other.id)
     assert conversation.info.id == session.id
-    assert forks(conversation) == [entry(conversation, "First.").id]
-    assert {item.session for item in path(conversation, entry(conversation, "First.").id)} == {session.id}
-    assert entry(conversation, "Else.").session == other.id
+    assert forks(conversation) == [row(conversation, "First.").id]
+    assert {item.session for item in path(conversation, row(conversation, "First.").id)} == {session.id}
+    assert row(conversation, "Else.").session == other.id
     assert conversation.leaves == {
-        session.id: entry(conversation, "Second.").id,
-        other.id: entry(conversation, "Else.").id,
+        session.id: row(conversation, "Second.").id,
+        other.id: row(conversation, "Else.").id,
     }
-    assert conversation.leaf == entry(conversation, "Else.").id
+    assert conversation.leaf == row(conversation, "Else.").id
     assert conversation.titles == {other.id: "alt"}
 
 
@@ -575,8 +549,8 @@ def test_a_second_answer_made_up_by_a_fork_is_a_fork(session: ClaudeSession) -> 
     other.result(calls[1].uuid, calls[1].id, "[Tool call interrupted]", error=True)
     other.turn("go on", "Yes.")
     conversation = read(session)
-    assert texts(conversation, entry(conversation, "Both.").id)[-3:] == ["A", "B", "Both."]
-    assert texts(conversation, entry(conversation, "Yes.").id) == [
+    assert texts(conversation, row(conversation, "Both.").id)[-3:] == ["A", "B", "Both."]
+    assert texts(conversation, row(conversation, "Yes.").id) == [
         "Do it",
         "Bash a",
         "Bash b",

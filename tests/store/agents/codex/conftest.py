@@ -10,13 +10,6 @@ from tests.builders.codex import CodexSession
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def session(project: Path, machine: Path) -> CodexSession:
     """A session that was started in the project, without anything said yet."""
     return CodexSession(machine / ".codex", project)

@@ -11,28 +11,14 @@ from forkpoint.store import agents
 from forkpoint.store.model import Conversation, Entry
 
 from tests.builders.codex import CodexSession, update
+from tests.builders.reading import path, read_only, texts
 
 codex = agents.get("codex")
 
 
 def read(session: CodexSession) -> Conversation:
     """The session's conversation; it must be the only one of its folder."""
-    (info,) = codex.sessions(str(session.cwd))
-    return codex.read(info)
-
-
-def path(conversation: Conversation, entry: str | None) -> list[Entry]:
-    """From the root to an entry."""
-    by_id = {item.id: item for item in conversation.entries}
-    found: list[Entry] = []
-    while entry is not None:
-        found.append(by_id[entry])
-        entry = by_id[entry].parent
-    return found[::-1]
-
-
-def texts(conversation: Conversation, entry: str | None = None) -> list[str]:
-    return [item.text for item in path(conversation, conversation.leaf if entry is None else entry)]
+    return read_only("codex", session.cwd)
 
 
 def by_text(conversation: Conversation) -> dict[str, Entry]:

@@ -6,20 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forkpoint.store import agents
 from forkpoint.store.model import Conversation
 
 from tests.builders.gemini import GeminiSession
-
-gemini = agents.get("gemini")
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """A project."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
+from tests.builders.reading import read_only
 
 
 @pytest.fixture
@@ -31,9 +21,4 @@ def session(machine: Path, shop: Path) -> GeminiSession:
 @pytest.fixture
 def read(shop: Path) -> Callable[[], Conversation]:
     """Reads the only session of the project."""
-
-    def only() -> Conversation:
-        (info,) = gemini.sessions(str(shop))
-        return gemini.read(info)
-
-    return only
+    return lambda: read_only("gemini", shop)

@@ -9,21 +9,16 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.model import SessionInfo
 
 from tests.builders.gemini import GeminiSession, as_json, project
+from tests.builders.reading import only
 
 gemini = agents.get("gemini")
 
 
-def only(root: Path) -> SessionInfo:
-    (info,) = gemini.sessions(str(root))
-    return info
-
-
 def test_a_session_is_named_by_its_first_prompt_and_then_by_its_summary(session: GeminiSession, shop: Path) -> None:
     session.prompt("Fold the lines\nand more")
-    found = only(shop)
+    found = only("gemini", shop)
     assert (found.id, found.title, found.cwd, found.files) == (
         session.id,
         "Fold the lines",
@@ -32,14 +27,14 @@ def test_a_session_is_named_by_its_first_prompt_and_then_by_its_summary(session:
     )
     assert found.bytes == session.file.stat().st_size
     session.set(summary="Folding \x1b[31mlines")
-    assert only(shop).title == "Folding ␛[31mlines"
+    assert only("gemini", shop).title == "Folding ␛[31mlines"
 
 
 def test_the_newest_record_tells_when_it_was_updated(session: GeminiSession, shop: Path) -> None:
     session.prompt("One")
     last = session.listed[-1]["timestamp"]
     os.utime(session.file, ns=(1, 1))
-    assert only(shop).updated // 1_000_000 == _milliseconds(last)
+    assert only("gemini", shop).updated // 1_000_000 == _milliseconds(last)
 
 
 def _milliseconds(stamp: str) -> int:
@@ -62,14 +57,14 @@ def test_a_folder_that_older_versions_called_by_a_hash_is_found(machine: Path, s
     hashed = hashlib.sha256(os.fsencode(shop)).hexdigest()
     folder = machine / ".gemini" / "tmp" / hashed
     GeminiSession(machine, shop, folder=folder).prompt("Old place")
-    found = only(shop)
+    found = only("gemini", shop)
     assert (found.title, found.cwd) == ("Old place", str(shop))
 
 
 def test_a_home_of_its_own_is_looked_into(machine: Path, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_CLI_HOME", str(machine / "elsewhere"))
     GeminiSession(machine / "elsewhere", shop).prompt("Here")
-    assert only(shop).title == "Here"
+    assert only("gemini", shop).title == "Here"
     assert gemini.own_data()[0] == str(machine / "elsewhere" / ".gemini" / "tmp")
 
 
@@ -82,7 +77,7 @@ def test_a_start_in_which_nothing_was_said_is_no_session(session: GeminiSession,
 def test_the_empty_file_of_a_resume_is_none_beside_the_real_one_and_alone(session: GeminiSession, shop: Path) -> None:
     session.prompt("One")
     left = GeminiSession(session.home, shop, id=session.id, now=session.now.replace(hour=12))
-    assert only(shop).files == (str(session.file),)
+    assert only("gemini", shop).files == (str(session.file),)
     session.file.unlink()
     assert left.file.exists()
     assert gemini.sessions(str(shop)) == []
@@ -93,7 +88,7 @@ def test_a_session_with_two_files_is_one_and_named_by_the_fuller(session: Gemini
     old = as_json(session)
     more = GeminiSession(session.home, shop, id=session.id)
     more.prompt("Two")
-    found = only(shop)
+    found = only("gemini", shop)
     assert found.ids == (session.id,)
     assert {source.name for source in gemini.sources(found)} == {str(old), str(more.file)}
     assert [source.grows for source in gemini.sources(found)] == [False, True]
@@ -111,14 +106,14 @@ def test_copies_with_the_same_first_message_are_one_conversation(session: Gemini
 
 def test_a_first_prompt_of_any_length_names_its_session(session: GeminiSession, shop: Path) -> None:
     session.prompt("Pasted " + "x" * 300_000)
-    assert only(shop).title.startswith("Pasted xxx")
+    assert only("gemini", shop).title.startswith("Pasted xxx")
 
 
 def test_a_long_session_is_listed_by_its_beginning_and_its_end(session: GeminiSession, shop: Path) -> None:
     session.prompt("One")
     session.reply("y" * 300_000)
     session.set(summary="All of it")
-    found = only(shop)
+    found = only("gemini", shop)
     assert (found.id, found.title) == (session.id, "All of it")
 
 
@@ -126,22 +121,22 @@ def test_a_session_of_the_old_form_is_listed_even_when_it_is_long(session: Gemin
     session.prompt("Old prompt")
     session.reply("y" * 200_000)
     as_json(session)
-    found = only(shop)
+    found = only("gemini", shop)
     assert (found.id, found.title) == (session.id, "Old prompt")
 
 
 def test_a_summary_is_that_of_the_session_not_one_in_a_call(session: GeminiSession, shop: Path) -> None:
     session.prompt("One")
     session.tool("update_topic", {"title": "x", "summary": "of a call"})
-    assert only(shop).title == "One"
+    assert only("gemini", shop).title == "One"
     as_json(session)
-    assert only(shop).title == "One"
+    assert only("gemini", shop).title == "One"
 
 
 def test_text_that_looks_like_a_header_is_none(session: GeminiSession, shop: Path) -> None:
     session.prompt('{"sessionId":"evil","summary":"evil"}')
     session.prompt('x\n{"$set":{"sessionId":"evil"}}')
-    found = only(shop)
+    found = only("gemini", shop)
     assert found.id == session.id
     assert "evil" not in found.ids
 
@@ -149,7 +144,7 @@ def test_text_that_looks_like_a_header_is_none(session: GeminiSession, shop: Pat
 def test_sub_agents_are_no_sessions_but_sources(session: GeminiSession, shop: Path) -> None:
     session.prompt("Do")
     agent = session.sub_agent("generalist", "Write")
-    found = only(shop)
+    found = only("gemini", shop)
     assert found.files == (str(session.file),)
     assert [source.name for source in gemini.sources(found)] == [str(session.file), str(agent.file)]
 

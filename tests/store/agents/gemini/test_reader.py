@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from forkpoint.store import agents
-from forkpoint.store.model import Conversation, Entry
+from forkpoint.store.model import Conversation
 
 from tests.builders.gemini import GeminiSession, Job, as_json
+from tests.builders.reading import row, texts
 
 gemini = agents.get("gemini")
 
@@ -18,22 +19,6 @@ Read = Callable[[], Conversation]
 
 def told(conversation: Conversation, kind: str = "") -> list[str]:
     return [entry.text for entry in conversation.entries if kind in ("", entry.kind)]
-
-
-def line(conversation: Conversation, leaf: str | None = None) -> list[str]:
-    """The texts from the root to the leaf."""
-    by_id = {entry.id: entry for entry in conversation.entries}
-    at = leaf or conversation.leaf
-    found: list[str] = []
-    while at is not None:
-        found.append(by_id[at].text)
-        at = by_id[at].parent
-    return found[::-1]
-
-
-def entry(conversation: Conversation, text: str) -> Entry:
-    (found,) = [item for item in conversation.entries if item.text == text]
-    return found
 
 
 def heads(conversation: Conversation) -> set[str]:
@@ -65,7 +50,7 @@ def test_a_turn_is_prompt_thoughts_reply_calls_with_their_results_and_the_last_w
         ("reply", "", "Done."),
     ]
     assert [item.turn for item in found.entries] == [1] * 7
-    assert line(found) == told(found)
+    assert texts(found) == told(found)
     assert found.problems == ()
 
 
@@ -99,7 +84,7 @@ def test_failed_and_cancelled_calls_are_told_as_such(session: GeminiSession, rea
     found = read()
     results = [item for item in found.entries if item.kind == "tool_result"]
     assert [(item.error, item.flavour) for item in results] == [(True, ""), (True, "interrupted")]
-    assert entry(found, "Request cancelled.").flavour == "interrupted"
+    assert row(found, "Request cancelled.").flavour == "interrupted"
 
 
 def test_notices_errors_and_unknown_types_stand_where_they_came(session: GeminiSession, read: Read) -> None:
@@ -118,7 +103,7 @@ def test_notices_errors_and_unknown_types_stand_where_they_came(session: GeminiS
         ("notice", "hologram wave"),
         ("reply", "Hi"),
     ]
-    assert entry(found, "API Error").error
+    assert row(found, "API Error").error
 
 
 def test_a_prompt_is_shown_as_it_was_typed_without_what_was_injected(session: GeminiSession, read: Read) -> None:
@@ -162,8 +147,8 @@ def test_what_a_rewind_drops_stays_as_a_branch(session: GeminiSession, read: Rea
     session.prompt("Three")
     session.reply("Third")
     found = read()
-    assert line(found) == ["One", "First", "Three", "Third"]
-    assert entry(found, "Two").parent == entry(found, "Three").parent
+    assert texts(found) == ["One", "First", "Three", "Third"]
+    assert row(found, "Two").parent == row(found, "Three").parent
     assert heads(found) == {"Third", next(iter(heads(found) - {"Third"}))}
     assert [item.turn for item in found.entries if item.kind == "prompt"] == [1, 2, 2]
 
@@ -174,7 +159,7 @@ def test_after_a_rewind_the_conversation_goes_on_from_where_it_went(session: Gem
     two = session.prompt("Two")
     session.reply("Second")
     session.rewind(two)
-    assert line(read()) == ["One", "First"]
+    assert texts(read()) == ["One", "First"]
 
 
 def test_a_rewind_to_an_unknown_message_empties_the_list_as_the_agent_has_it(
@@ -185,7 +170,7 @@ def test_a_rewind_to_an_unknown_message_empties_the_list_as_the_agent_has_it(
     session.line({"$rewindTo": "nothing"})
     session.prompt("Anew")
     found = read()
-    assert line(found) == ["Anew"]
+    assert texts(found) == ["Anew"]
     assert told(found) == ["One", "First", "Anew"]
 
 
@@ -201,7 +186,7 @@ def test_the_same_prompt_again_after_a_rewind_is_another_one(session: GeminiSess
     session.resume()
     session.prompt("Go on")
     found = read()
-    assert line(found) == ["One", "First", "Try", "Well", "Go on"]
+    assert texts(found) == ["One", "First", "Try", "Well", "Go on"]
     assert told(found).count("Try") == 2
 
 
@@ -216,12 +201,12 @@ def test_a_restore_begins_a_branch_where_it_went(session: GeminiSession, read: R
     found = read()
     assert told(found).count("One") == 1
     assert told(found).count("I write a") == 1
-    assert line(found)[-3:] == [
-        line(found)[-3],
+    assert texts(found)[-3:] == [
+        texts(found)[-3],
         "Restored project to the state before the tool call.",
         "Otherwise",
     ]
-    assert "I write b" not in line(found)
+    assert "I write b" not in texts(found)
     assert heads(found) == {"Done", "Otherwise"}
 
 
@@ -233,9 +218,9 @@ def test_a_compression_is_a_summary_and_what_it_kept_is_not_told_twice(session: 
     session.compress("<state_snapshot>all of it</state_snapshot>", keep=2)
     session.prompt("Three")
     found = read()
-    assert line(found) == ["One", "First", "Two", "Second", "Conversation compressed", "Three"]
-    assert entry(found, "Conversation compressed").kind == "summary"
-    (block,) = gemini.blocks(entry(found, "Conversation compressed"))
+    assert texts(found) == ["One", "First", "Two", "Second", "Conversation compressed", "Three"]
+    assert row(found, "Conversation compressed").kind == "summary"
+    (block,) = gemini.blocks(row(found, "Conversation compressed"))
     assert "all of it" in block.text
 
 
@@ -248,7 +233,7 @@ def test_a_rewind_into_what_a_compression_kept_goes_back_before_it(session: Gemi
     session.rewind(session.listed[-2]["id"])
     session.prompt("Otherwise")
     found = read()
-    assert line(found) == ["One", "First", "Otherwise"]
+    assert texts(found) == ["One", "First", "Otherwise"]
     assert told(found).count("Two") == 1
 
 
@@ -258,12 +243,12 @@ def test_a_sub_agent_stands_under_its_call(session: GeminiSession, read: Read) -
     agent.write("sub.txt", "s\n", "I write")
     session.reply("It is done")
     found = read()
-    call = entry(found, "invoke_agent generalist Write sub.txt")
+    call = row(found, "invoke_agent generalist Write sub.txt")
     inner = [item for item in found.entries if item.under]
     assert {item.under for item in inner} == {call.id}
     assert [item.text for item in inner[:3]] == ["Write sub.txt", "I write", "write_file sub.txt"]
     assert {item.turn for item in inner} == {1}
-    assert line(found) == ["Do", call.text, "done", "It is done"]
+    assert texts(found) == ["Do", call.text, "done", "It is done"]
 
 
 def test_a_sub_agent_whose_call_is_not_recorded_yet_is_shown_apart(session: GeminiSession, read: Read) -> None:
@@ -271,8 +256,8 @@ def test_a_sub_agent_whose_call_is_not_recorded_yet_is_shown_apart(session: Gemi
     agent = GeminiSession(session.home, session.cwd, kind="subagent", parent=session.id)
     agent.message("user", [{"text": "Write sub.txt"}])
     found = read()
-    assert entry(found, "Write sub.txt").flavour == "detached"
-    assert line(found) == ["Do"]
+    assert row(found, "Write sub.txt").flavour == "detached"
+    assert texts(found) == ["Do"]
 
 
 def test_a_session_of_the_old_form_is_read_and_goes_on_in_lines(session: GeminiSession, read: Read) -> None:
@@ -283,7 +268,7 @@ def test_a_session_of_the_old_form_is_read_and_goes_on_in_lines(session: GeminiS
     found = read()
     assert told(found) == told_before
     assert [item.turn for item in found.entries] == [1] * len(found.entries)
-    assert gemini.blocks(entry(found, "Old prompt"))[0].text == "Old prompt"
+    assert gemini.blocks(row(found, "Old prompt"))[0].text == "Old prompt"
 
     beside = GeminiSession(session.home, cwd, id=session.id)
     for message in messages:
@@ -325,9 +310,9 @@ def test_an_imported_copy_is_the_same_tree(session: GeminiSession, read: Read) -
     found = read()
     assert found.info.ids == (session.id, copy.id)
     assert told(found, "prompt") == ["One", "In the original", "In the copy"]
-    assert entry(found, "In the copy").session == copy.id
-    assert line(found, found.leaves[copy.id]) == ["One", "First", "In the copy"]
-    assert line(found, found.leaves[session.id]) == ["One", "First", "In the original"]
+    assert row(found, "In the copy").session == copy.id
+    assert texts(found, found.leaves[copy.id]) == ["One", "First", "In the copy"]
+    assert texts(found, found.leaves[session.id]) == ["One", "First", "In the original"]
     assert len([item for item in found.entries if item.parent is None]) == 1
 
 

@@ -10,13 +10,6 @@ from tests.builders.opencode import OpenCode
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def opencode(machine: Path) -> OpenCode:
     """With an event log and without snapshots, which cost time."""
     return OpenCode(machine / ".local" / "share" / "opencode", snapshots=False)

@@ -11,6 +11,7 @@ from forkpoint.store.agents.opencode.listing import source_of
 from forkpoint.store.model import Conversation, Entry
 
 from tests.builders.opencode import Act, Json, OpenCode, OpenCodeSession
+from tests.builders.reading import read_only, texts
 
 agent = agents.get("opencode")
 Shown = tuple[str, str, str]
@@ -23,23 +24,11 @@ def session(opencode: OpenCode, project: Path) -> OpenCodeSession:
 
 def read(session: OpenCodeSession) -> Conversation:
     """The session's conversation; it must be the only one of its folder."""
-    (info,) = agent.sessions(str(session.cwd))
-    return agent.read(info)
+    return read_only("opencode", session.cwd)
 
 
 def shown(conversation: Conversation) -> list[Shown]:
     return [(entry.kind, entry.flavour, entry.text) for entry in conversation.entries]
-
-
-def texts(conversation: Conversation, leaf: str | None = None) -> list[str]:
-    """From the root to an entry, by default the one that the agent goes on from."""
-    by_id = {item.id: item for item in conversation.entries}
-    at = leaf or conversation.leaf
-    found: list[str] = []
-    while at is not None:
-        found.append(by_id[at].text)
-        at = by_id[at].parent
-    return found[::-1]
 
 
 def prompts(conversation: Conversation) -> dict[str, Entry]:

@@ -16,14 +16,6 @@ def home(machine: Path) -> Path:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """A project."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def session(home: Path, shop: Path) -> PiSession:
     """A session that was started in the project, without anything said yet."""
     return PiSession(home, shop)

@@ -11,9 +11,11 @@ from forkpoint.store import agents
 from forkpoint.store.agents.pi.listing import on_disk
 from forkpoint.store.agents.pi.reader import follow
 from forkpoint.store.errors import Refused
-from forkpoint.store.model import Conversation, Entry, SessionInfo
+from forkpoint.store.model import SessionInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.builders.reading import path
 
 pi = agents.get("pi")
 
@@ -68,15 +70,6 @@ def info_of(file: Path) -> SessionInfo:
     return SessionInfo("s", "pi", "", 0, 0, (str(file),), ("s",), cwd="/shop")
 
 
-def line_to(conversation: Conversation, leaf: str | None) -> list[Entry]:
-    by_id = {entry.id: entry for entry in conversation.entries}
-    found: list[Entry] = []
-    while leaf is not None:
-        found.append(by_id[leaf])
-        leaf = by_id[leaf].parent
-    return found[::-1]
-
-
 @settings(max_examples=100, deadline=None)
 @given(RECORDS, st.integers(0, 12))
 def test_every_record_is_shown_once_below_what_it_hangs_on(
@@ -127,7 +120,7 @@ def test_a_fork_reads_as_the_line_that_it_was_cut_from(
         forked = pi.read(info_of(other), [on_disk(str(other))])
         assert forked.problems == ()
         kept = [(item.kind, item.text) for item in forked.entries]
-        texts = [(item.kind, item.text) for item in line_to(found, fork.last)]
+        texts = [(item.kind, item.text) for item in path(found, fork.last)]
         plain = [item for item in texts if "telepathy" not in item[1]]
         assert [item for item in kept if "telepathy" not in item[1]][: len(plain)] == plain
         assert forked.info.branches == 1

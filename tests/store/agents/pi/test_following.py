@@ -13,13 +13,9 @@ from forkpoint.store.agents.pi.reader import follow
 from forkpoint.store.model import SessionInfo
 
 from tests.builders.pi import PiSession
+from tests.builders.reading import only
 
 pi = agents.get("pi")
-
-
-def only(root: Path) -> SessionInfo:
-    (info,) = pi.sessions(str(root))
-    return info
 
 
 def former(source: Source, kept: Path) -> Sequence[Source]:
@@ -50,14 +46,14 @@ def migrated(old: PiSession) -> None:
 def test_what_is_new_is_read_on(session: PiSession, shop: Path) -> None:
     following = follow()
     session.turn("One")
-    assert following.read(only(shop), pi.sources(only(shop))) == pi.read(only(shop))
+    assert following.read(only("pi", shop), pi.sources(only("pi", shop))) == pi.read(only("pi", shop))
     place = session.leaf
     for step in range(4):
         session.turn(f"Turn {step}")
         if step == 2:
             session.rewind(place)
             session.label(place or "", "here")
-        assert following.read(only(shop), pi.sources(only(shop))) == pi.read(only(shop))
+        assert following.read(only("pi", shop), pi.sources(only("pi", shop))) == pi.read(only("pi", shop))
 
 
 def test_half_a_line_waits_for_its_other_half(session: PiSession, shop: Path) -> None:
@@ -69,8 +65,8 @@ def test_half_a_line_waits_for_its_other_half(session: PiSession, shop: Path) ->
     for cut in (10, len(rest) // 2, len(rest) - 1, len(rest)):
         session.file.write_bytes(whole + rest[:cut])
         os.truncate(session.file, len(whole) + cut)
-        assert following.read(only(shop), pi.sources(only(shop))) == pi.read(only(shop))
-    assert len(pi.read(only(shop)).entries) == 4
+        assert following.read(only("pi", shop), pi.sources(only("pi", shop))) == pi.read(only("pi", shop))
+    assert len(pi.read(only("pi", shop)).entries) == 4
 
 
 def test_a_file_that_shrank_is_read_again(session: PiSession, shop: Path) -> None:
@@ -78,14 +74,17 @@ def test_a_file_that_shrank_is_read_again(session: PiSession, shop: Path) -> Non
     session.turn("One")
     size = session.file.stat().st_size
     session.turn("Two")
-    assert len(following.read(only(shop), pi.sources(only(shop))).entries) == 4
+    assert len(following.read(only("pi", shop), pi.sources(only("pi", shop))).entries) == 4
     os.truncate(session.file, size)
-    assert [entry.text for entry in following.read(only(shop), pi.sources(only(shop))).entries] == ["One", "Done."]
+    assert [entry.text for entry in following.read(only("pi", shop), pi.sources(only("pi", shop))).entries] == [
+        "One",
+        "Done.",
+    ]
 
 
 def test_a_file_that_is_gone_meanwhile_is_told(session: PiSession, shop: Path) -> None:
     session.turn("One")
-    info, sources = only(shop), pi.sources(only(shop))
+    info, sources = only("pi", shop), pi.sources(only("pi", shop))
     session.file.unlink()
     found = pi.read(info, sources)
     assert found.entries == ()
@@ -99,8 +98,8 @@ def test_what_was_brought_to_a_newer_form_is_shown_once(home: Path, shop: Path, 
     kept = tmp_path / "kept.jsonl"
     kept.write_bytes(old.file.read_bytes())
     migrated(old)
-    (source,) = pi.sources(only(shop))
-    found = pi.read(only(shop), former(source, kept))
+    (source,) = pi.sources(only("pi", shop))
+    found = pi.read(only("pi", shop), former(source, kept))
     assert [entry.text for entry in found.entries] == ["One", "Done.", "Two", "Done."]
     assert {entry.span.file for entry in found.entries if entry.span} == {source.name}
     assert found.leaf == found.entries[-1].id
@@ -120,8 +119,8 @@ def test_what_only_a_former_version_has_is_a_branch_that_was_left(
     os.truncate(session.file, size)
     session.rewind(place)
     session.turn("Two")
-    (source,) = pi.sources(only(shop))
-    found = pi.read(only(shop), former(source, kept))
+    (source,) = pi.sources(only("pi", shop))
+    found = pi.read(only("pi", shop), former(source, kept))
     assert sorted(entry.text for entry in found.entries if entry.kind == "prompt") == ["Lost", "One", "Two"]
     parents = {entry.text: entry.parent for entry in found.entries if entry.kind == "prompt"}
     assert parents["Lost"] == parents["Two"] == place

@@ -12,9 +12,9 @@ from forkpoint.store import agents
 from forkpoint.store.agents.pi import agent_home
 from forkpoint.store.agents.pi.listing import WINDOW
 from forkpoint.store.agents.pi.reader import follow
-from forkpoint.store.model import SessionInfo
 
 from tests.builders.pi import START, PiSession, folder_name
+from tests.builders.reading import only
 
 pi = agents.get("pi")
 
@@ -33,11 +33,6 @@ def started(home: Path, cwd: Path, prompt: str = "Do it") -> PiSession:
 
 def listed(root: Path, *nested: Path) -> set[str]:
     return {info.id for info in pi.sessions(str(root), [str(item) for item in nested])}
-
-
-def only(root: Path) -> SessionInfo:
-    (info,) = pi.sessions(str(root))
-    return info
 
 
 def test_its_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, machine: Path) -> None:
@@ -114,16 +109,16 @@ def test_the_newest_comes_first(home: Path, shop: Path) -> None:
 def test_times_of_the_records_count_more_than_that_of_the_file(session: PiSession, shop: Path) -> None:
     session.turn()
     os.utime(session.file, (0, 0))
-    assert only(shop).updated == int((session.now - session.pace).timestamp()) * 10**9
+    assert only("pi", shop).updated == int((session.now - session.pace).timestamp()) * 10**9
 
 
 def test_a_session_is_called_by_its_name_its_prompt_or_its_id(session: PiSession, shop: Path) -> None:
     session.begin()
-    assert only(shop).title == session.id[:8]
+    assert only("pi", shop).title == session.id[:8]
     session.turn("Fold\nthe lines")
-    assert only(shop).title == "Fold"
+    assert only("pi", shop).title == "Fold"
     session.name("\x1b[31mFolding")
-    assert only(shop).title == "␛[31mFolding"
+    assert only("pi", shop).title == "␛[31mFolding"
 
 
 def test_only_the_ends_of_a_large_file_are_looked_at(session: PiSession, shop: Path) -> None:
@@ -133,27 +128,27 @@ def test_only_the_ends_of_a_large_file_are_looked_at(session: PiSession, shop: P
     session.reply("y" * (3 * WINDOW))
     session.turn("End")
     session.name("Seen")
-    assert only(shop).title == "Seen"
-    assert only(shop).bytes == session.file.stat().st_size > 6 * WINDOW
+    assert only("pi", shop).title == "Seen"
+    assert only("pi", shop).bytes == session.file.stat().st_size > 6 * WINDOW
 
 
 def test_a_first_record_larger_than_the_window_hides_no_session(session: PiSession, shop: Path) -> None:
     session.message("system", content="s" * (2 * WINDOW))
     session.turn("Begin")
-    assert only(shop).id == session.id
-    assert len(pi.read(only(shop)).entries) == 2
+    assert only("pi", shop).id == session.id
+    assert len(pi.read(only("pi", shop)).entries) == 2
 
 
 def test_an_empty_file_is_listed_with_what_is_wrong(session: PiSession, shop: Path) -> None:
     session.file.write_bytes(b"\0\n")
-    info = only(shop)
+    info = only("pi", shop)
     assert (info.id, info.updated, info.problem) == (session.id, 0, "its file is empty")
 
 
 def test_a_file_without_a_header_is_listed_with_what_is_wrong(home: Path, shop: Path) -> None:
     headless = PiSession(home, shop, header=False)
     headless.turn("One")
-    info = only(shop)
+    info = only("pi", shop)
     assert (info.id, info.title) == (headless.id, "One")
     assert "no header" in info.problem
     assert [entry.text for entry in pi.read(info).entries] == ["One", "Done."]
@@ -163,13 +158,13 @@ def test_a_file_without_a_header_is_listed_with_what_is_wrong(home: Path, shop: 
 def test_a_file_that_may_not_be_read_is_listed_with_what_is_wrong(session: PiSession, shop: Path) -> None:
     session.turn()
     session.file.chmod(0)
-    assert "cannot be read" in only(shop).problem
+    assert "cannot be read" in only("pi", shop).problem
 
 
 def test_junk_is_listed_with_what_is_wrong(home: Path, shop: Path) -> None:
     place = folder(home, f"sessions/{folder_name(shop)}")
     (place / "2026-11-30T09-00-00-000Z_abc.jsonl").write_bytes(b"\x00\xff\xfe no session\n" * 9)
-    info = only(shop)
+    info = only("pi", shop)
     assert info.id == "abc"
     assert info.problem
     assert pi.read(info).problems
@@ -178,27 +173,27 @@ def test_junk_is_listed_with_what_is_wrong(home: Path, shop: Path) -> None:
 def test_another_machine_s_session_in_the_folder_s_place_is_listed_with_where_it_began(home: Path, shop: Path) -> None:
     foreign = PiSession(home, Path("C:\\Users\\me\\shop"), folder=home / "sessions" / folder_name(shop))
     foreign.turn()
-    assert only(shop).problem == "it was started in C:\\Users\\me\\shop, which is not on this machine"
-    assert len(pi.read(only(shop)).entries) == 2
+    assert only("pi", shop).problem == "it was started in C:\\Users\\me\\shop, which is not on this machine"
+    assert len(pi.read(only("pi", shop)).entries) == 2
 
 
 def test_a_copy_made_by_hand_is_the_same_session(session: PiSession, shop: Path) -> None:
     session.turn("One")
     copy = session.file.with_name("2026-12-01T00-00-00-000Z_copy.jsonl")
     copy.write_bytes(session.file.read_bytes())
-    info = only(shop)
+    info = only("pi", shop)
     assert len(info.files) == len(set(info.ids)) == 2
     assert len(pi.read(info).entries) == 2
 
 
 def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(session: PiSession, shop: Path) -> None:
     session.turn("One")
-    (source,) = pi.sources(only(shop))
+    (source,) = pi.sources(only("pi", shop))
     with source.open() as file:
         session.turn("Two")
         assert file.read().count(b"\n") >= 6
     following = follow()
-    read = following.read(only(shop), pi.sources(only(shop)))
+    read = following.read(only("pi", shop), pi.sources(only("pi", shop)))
     assert len(read.entries) == 4
     session.turn("Three")
-    assert following.read(only(shop), pi.sources(only(shop))) == pi.read(only(shop))
+    assert following.read(only("pi", shop), pi.sources(only("pi", shop))) == pi.read(only("pi", shop))

@@ -7,39 +7,20 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.model import Conversation, Entry, SessionInfo
+from forkpoint.store.model import Conversation
 
 from tests.builders.pi import Job, PiSession
+from tests.builders.reading import only, read_only, row, texts
 
 pi = agents.get("pi")
 
 
-def only(root: Path) -> SessionInfo:
-    (info,) = pi.sessions(str(root))
-    return info
-
-
 def read(root: Path) -> Conversation:
-    return pi.read(only(root))
+    return read_only("pi", root)
 
 
 def rows(conversation: Conversation) -> list[tuple[str, str]]:
     return [(entry.kind, entry.text) for entry in conversation.entries]
-
-
-def entry(conversation: Conversation, text: str) -> Entry:
-    (found,) = [item for item in conversation.entries if item.text == text]
-    return found
-
-
-def line_to(conversation: Conversation, leaf: str | None) -> list[str]:
-    """The texts from the first entry to one of them."""
-    by_id = {item.id: item for item in conversation.entries}
-    found: list[str] = []
-    while leaf is not None:
-        found.append(by_id[leaf].text)
-        leaf = by_id[leaf].parent
-    return found[::-1]
 
 
 # --- what is shown --------------------------------------------------------------------------------------------------
@@ -96,7 +77,7 @@ def test_what_is_no_conversation_is_walked_through(session: PiSession, shop: Pat
     session.turn("Two")
     found = read(shop)
     assert [text for _, text in rows(found)] == ["One", "Done.", "Two", "Done."]
-    assert line_to(found, found.leaf) == ["One", "Done.", "Two", "Done."]
+    assert texts(found, found.leaf) == ["One", "Done.", "Two", "Done."]
 
 
 def test_messages_of_extensions_are_shown_where_they_want_it(session: PiSession, shop: Path) -> None:
@@ -119,7 +100,7 @@ def test_a_compaction_joins_what_was_before_it(session: PiSession, shop: Path) -
     summary = session.compact("They did one thing.", kept)
     session.turn("Three")
     found = read(shop)
-    assert line_to(found, found.leaf) == [
+    assert texts(found, found.leaf) == [
         "One",
         "Done.",
         "Two",
@@ -142,14 +123,14 @@ def test_a_branch_summary_tells_of_the_branch_that_was_left(session: PiSession, 
     session.append("branch_summary", fromId=left, summary="Two was tried.\nIn vain.")
     session.turn("Three")
     found = read(shop)
-    assert line_to(found, found.leaf) == [
+    assert texts(found, found.leaf) == [
         "One",
         "Done.",
         "Summary of the branch that was left: Two was tried.",
         "Three",
         "Done.",
     ]
-    assert entry(found, "Two").parent == entry(found, "Summary of the branch that was left: Two was tried.").parent
+    assert row(found, "Two").parent == row(found, "Summary of the branch that was left: Two was tried.").parent
     assert found.info.branches == 2
     assert first != answer
 
@@ -180,10 +161,10 @@ def test_a_label_stands_before_the_text_of_what_it_is_on(session: PiSession, sho
 
 def test_the_newest_name_is_the_session_s(session: PiSession, shop: Path) -> None:
     session.turn("One")
-    assert only(shop).title == "One"
+    assert only("pi", shop).title == "One"
     session.name("A first name")
     session.name("Refactor auth")
-    assert only(shop).title == "Refactor auth"
+    assert only("pi", shop).title == "Refactor auth"
     assert read(shop).titles == {session.id: "Refactor auth"}
 
 
@@ -243,7 +224,7 @@ def test_records_of_an_unknown_kind_are_one_notice_each_kind(session: PiSession,
     session.turn("Two")
     found = read(shop)
     assert [text for _, text in rows(found)][2:4] == ["telepathy thought 0 (3 of them)", "oracle 42"]
-    assert line_to(found, found.leaf)[-2:] == ["Two", "Done."]
+    assert texts(found, found.leaf)[-2:] == ["Two", "Done."]
     assert found.info.branches == 1
 
 
@@ -266,8 +247,8 @@ def test_a_rewind_in_the_tree_is_a_fork(session: PiSession, shop: Path) -> None:
     session.rewind(place)
     session.turn("Three")
     found = read(shop)
-    assert entry(found, "Two").parent == entry(found, "Three").parent == place
-    assert line_to(found, found.leaf) == ["One", "Done.", "Three", "Done."]
+    assert row(found, "Two").parent == row(found, "Three").parent == place
+    assert texts(found, found.leaf) == ["One", "Done.", "Three", "Done."]
     assert [item.turn for item in found.entries] == [1, 1, 2, 2, 2, 2]
     assert found.info.branches == 2
 
@@ -277,8 +258,8 @@ def test_another_first_prompt_is_another_beginning(session: PiSession, shop: Pat
     session.rewind(None)
     session.turn("Uno")
     found = read(shop)
-    assert line_to(found, found.leaf) == ["Uno", "Done."]
-    assert entry(found, "One").parent is None
+    assert texts(found, found.leaf) == ["Uno", "Done."]
+    assert row(found, "One").parent is None
 
 
 def test_pi_goes_on_from_the_last_record(session: PiSession, shop: Path) -> None:
@@ -299,15 +280,15 @@ def test_a_fork_and_its_source_are_one_session(session: PiSession, shop: Path) -
     assert place is not None
     fork = session.fork(place)
     fork.turn("Three")
-    info = only(shop)
+    info = only("pi", shop)
     assert info.ids == (session.id, fork.id)
     assert info.title == "One"
     found = read(shop)
     assert sorted(text for _, text in rows(found)) == ["Done.", "Done.", "Done.", "One", "Three", "Two"]
-    assert line_to(found, found.leaves[fork.id]) == ["One", "Done.", "Three", "Done."]
-    assert line_to(found, found.leaves[session.id]) == ["One", "Done.", "Two", "Done."]
-    assert entry(found, "Three").session == fork.id
-    assert entry(found, "One").session == session.id
+    assert texts(found, found.leaves[fork.id]) == ["One", "Done.", "Three", "Done."]
+    assert texts(found, found.leaves[session.id]) == ["One", "Done.", "Two", "Done."]
+    assert row(found, "Three").session == fork.id
+    assert row(found, "One").session == session.id
 
 
 def test_forks_of_a_file_that_is_gone_are_one_session_too(session: PiSession, shop: Path) -> None:
@@ -317,7 +298,7 @@ def test_forks_of_a_file_that_is_gone_are_one_session_too(session: PiSession, sh
     for number, fork in enumerate(forks):
         fork.turn(f"Fork {number}")
     session.file.unlink()
-    assert set(only(shop).ids) == {fork.id for fork in forks}
+    assert set(only("pi", shop).ids) == {fork.id for fork in forks}
     assert sorted(text for kind, text in rows(read(shop)) if kind == "prompt") == ["Fork 0", "Fork 1", "One"]
 
 
@@ -354,10 +335,10 @@ def test_version_1_is_one_line_without_ids(home: Path, shop: Path) -> None:
     old.append("compaction", summary="So far", firstKeptEntryIndex=6, tokensBefore=10)
     old.turn("Three")
     found = read(shop)
-    assert line_to(found, found.leaf)[-3:] == ["Conversation compacted (10 tokens before)", "Three", "Done."]
-    assert len(line_to(found, found.leaf)) == len(found.entries) == 7
+    assert texts(found, found.leaf)[-3:] == ["Conversation compacted (10 tokens before)", "Three", "Done."]
+    assert len(texts(found, found.leaf)) == len(found.entries) == 7
     assert found.problems == ()
-    assert not pi.sources(only(shop))[0].grows
+    assert not pi.sources(only("pi", shop))[0].grows
 
 
 def test_version_2_is_read_as_version_3(home: Path, shop: Path) -> None:
@@ -374,7 +355,7 @@ def test_what_was_branched_in_version_1_is_joined(home: Path, shop: Path) -> Non
     for record in old.records:
         branch.raw(json.dumps(record).encode() + b"\n")
     branch.turn("Two")
-    assert only(shop).ids == (old.id, branch.id)
+    assert only("pi", shop).ids == (old.id, branch.id)
     assert [text for kind, text in rows(read(shop)) if kind == "prompt"] == ["One", "Two"]
 
 
@@ -404,7 +385,7 @@ def test_lines_that_are_broken_hide_nothing_else(session: PiSession, shop: Path)
         "Two",
         "Done.",
     ]
-    assert line_to(found, found.leaf)[-2:] == ["Two", "Done."]
+    assert texts(found, found.leaf)[-2:] == ["Two", "Done."]
     assert [problem.line for problem in found.problems] == [7, 9]
     assert found.info.problem
 
@@ -494,8 +475,8 @@ def test_a_missing_parent_begins_a_tree_that_is_told_apart(session: PiSession, s
     session.rewind("deadbeef")
     session.turn("Two")
     found = read(shop)
-    assert entry(found, "Two").parent is None
-    assert entry(found, "Two").flavour == "detached"
+    assert row(found, "Two").parent is None
+    assert row(found, "Two").flavour == "detached"
     assert [problem.what for problem in found.problems] == ["a record hangs on one that is not there"]
 
 

@@ -45,13 +45,6 @@ FILES = {
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "person")}
 
