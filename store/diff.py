@@ -168,10 +168,11 @@ def _growing(
             yield _file(change, None, more=notes), True
             return
         data = hunks(*texts, context, ignore_space)
+        numbers = counts(data)
         found: tuple[Hunk, ...] = ()
         for found in growing(data):
-            yield _file(change, counts(data), found, notes), False
-        yield _file(change, counts(data), found, notes), True
+            yield _file(change, numbers, found, notes), False
+        yield _file(change, numbers, found, notes), True
     except (StoreDamaged, OSError, Unreadable) as error:
         yield _file(change, more=notes, problem=str(error) or type(error).__name__), True
 

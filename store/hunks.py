@@ -79,19 +79,23 @@ def _lines(hunk: bytes) -> int:
 def _parts(hunk: bytes) -> Iterator[bytes]:
     """A long hunk as several, each with a header of its own."""
     old, _, new, _, _ = _place(hunk)
-    lines = hunk.split(b"\n")[1:]
-    if lines[-1] == b"":
-        lines.pop()
-    at = 0
-    while at < len(lines):
-        end = min(at + PIECE, len(lines))
-        while end < len(lines) and lines[end].startswith(b"\\"):
-            end += 1
-        part = lines[at:end]
-        signs = [line[:1] for line in part]
-        same, gone, came = signs.count(b" "), signs.count(b"-"), signs.count(b"+")
-        yield b"@@ -%d,%d +%d,%d @@\n" % (old, same + gone, new, same + came) + b"\n".join(part) + b"\n"
-        old, new, at = old + same + gone, new + same + came, end
+    lines = io.BytesIO(hunk)
+    lines.readline()
+    part: list[bytes] = []
+    for line in lines:
+        if len(part) >= PIECE and not line.startswith(b"\\"):
+            yield _part(part, old, new)
+            old += sum(line.startswith((b" ", b"-")) for line in part)
+            new += sum(line.startswith((b" ", b"+")) for line in part)
+            part = []
+        part.append(line)
+    yield _part(part, old, new)
+
+
+def _part(lines: list[bytes], old: int, new: int) -> bytes:
+    signs = [line[:1] for line in lines]
+    same, gone, came = signs.count(b" "), signs.count(b"-"), signs.count(b"+")
+    return b"@@ -%d,%d +%d,%d @@\n" % (old, same + gone, new, same + came) + b"".join(lines)
 
 
 def _place(hunk: bytes) -> tuple[int, int, int, int, str]:

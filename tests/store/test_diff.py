@@ -136,6 +136,15 @@ def test_a_long_hunk_is_parsed_in_pieces_to_the_same_lines() -> None:
     assert (found[1].added, found[1].removed) == (3 * PIECE, 0)
 
 
+def test_the_lines_of_a_long_hunk_keep_their_numbers_past_a_missing_line_feed() -> None:
+    old, new = (b"\n".join(b"%s %d" % (word, n) for n in range(3 * PIECE // 2)) for word in (b"old", b"new"))
+    lines = differing({b"f": (old, new)})[0].hunks[0].lines
+    for sign, numbers in (("-", [line.old for line in lines]), ("+", [line.new for line in lines])):
+        told = [number for line, number in zip(lines, numbers, strict=True) if line.kind == sign]
+        assert told == list(range(1, 3 * PIECE // 2 + 1))
+    assert [line.kind for line in lines].count("\\") == 2
+
+
 def test_many_hunks_are_parsed_in_pieces_to_the_same_hunks() -> None:
     old = b"".join(b"line %d\n" % number for number in range(9_000))
     new = old.replace(b"0\n", b"zero\n")
