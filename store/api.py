@@ -219,6 +219,11 @@ class Store:
         with self._workspace.lock:
             return history.between(self._workspace, {touch.path: (touch.old, touch.new)})
 
+    def unrecorded(self, paths: Sequence[bytes]) -> Diff:
+        """How these paths differ from what was last recorded of them. Raises Busy while a save is under way."""
+        with self._workspace.lock:
+            return history.unrecorded(self._workspace, paths)
+
     def done_by(self, operation: str) -> Diff:
         """What a restore, an undo or a redo did to files."""
         with self._workspace.lock:

@@ -23,6 +23,7 @@ from .checkpoints import capture, imports, points, timeline
 from .checkpoints.timeline import Told
 from .conversation import intended, listing, transcripts, tree
 from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
+from .git.compare import Nodes
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .hook import session_key
@@ -274,16 +275,25 @@ class Workspace:
 
         None when nothing was, when it cannot be read, and while a save is under way.
         """
+        try:
+            found = self.unrecorded()
+        except Busy:
+            return None
+        return len(found[0]) if found is not None else None
+
+    def unrecorded(self) -> tuple[Nodes, Side] | None:
+        """Paths whose files differ from what was last recorded, and the folder as it is; None when nothing was.
+
+        Raises Busy while a save is under way.
+        """
         expected = self.recorded()
         if expected is None:
             return None
-        try:
-            now = self.now(wait=AT_A_GLANCE)
-        except Busy:
-            return None
+        now = self.now(wait=AT_A_GLANCE)
         old, new = sides.with_folders(expected, now.state), sides.with_folders(now.state, expected)
-        implied = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and now.speaks_of(path)}
-        return len([path for path in implied if not _is_folder(old.get(path), new.get(path))])
+        pairs = {path: (old.get(path), new.get(path)) for path in old.keys() | new.keys()}
+        differ = {path: pair for path, pair in pairs.items() if pair[0] != pair[1] and now.speaks_of(path)}
+        return {path: pair for path, pair in differ.items() if not _is_folder(*pair)}, now
 
     def recorded(self) -> State | None:
         """What was last known of the files: the newest checkpoint, and what our own operations did since.

@@ -40,3 +40,19 @@ def test_each_moment_of_a_file_is_told_with_its_session_its_branch_and_what_diff
     assert told == [["-one", "+two"], ["-two", "+three"], ["-three", "+one"]]
     assert lines(store.done_by(found[-1].who.operation)) == ["-three", "+one"]
     assert store.done_by("0" * 12).files == ()
+
+
+def test_what_no_checkpoint_has_seen_is_told_apart_whichever_session_made_the_newest_one(tmp_path: Path) -> None:
+    root = make(tmp_path, {"shop/a.txt": "one\n", "shop/b.txt": "one\n"}) / "shop"
+    assert Store.open(root).unrecorded([b"a.txt"]).files == ()
+    for content in ("two\n", "three\n"):
+        agent = Recorded(root)
+        agent.starts()
+        agent.asked("Count on")
+        agent.writes("a.txt", content)
+        agent.stops()
+    store = Store.open(root)
+    assert store.unrecorded([b"a.txt", b"b.txt"]).files == ()
+    make(root, {"a.txt": "mine\n", "b.txt": "mine\n"})
+    assert lines(store.unrecorded([b"a.txt"])) == ["-three", "+mine"]
+    assert store.tree().here.dirty == 2
