@@ -1,10 +1,13 @@
-"""What the tests of commands begin with."""
+"""What the tests of commands and of the app begin with."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.builders.screenguard import guarded
 
 
 @pytest.fixture
@@ -15,3 +18,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "a.txt").write_text("a\n")
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def screen_that_only_draws() -> Iterator[None]:
+    """No app of these tests may read, parse, hash or compare on the thread that draws its screen."""
+    with guarded():
+        yield
