@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from forkpoint.tui.detail.asked import Asked
 from forkpoint.tui.widgets.flow import Line, Link, Part, laid
 from rich.cells import cell_len
 
@@ -32,3 +34,9 @@ def links(parts: Iterable[Part], width: int = WIDE) -> list[Link]:
 def line_with(parts: Iterable[Part], words: str, width: int = WIDE) -> Line:
     """The first line that holds these words."""
     return next(line for line in laid(parts, width).lines if words in line.text)
+
+
+def at(asked: Asked, beginning: str, *opened: str, **more: object) -> Asked:
+    """The same question about the row whose text begins so."""
+    row = next(row for row in asked.outline.rows if row.text.startswith(beginning))
+    return replace(asked, row=row, opened=frozenset(opened), **more)  # type: ignore[arg-type]

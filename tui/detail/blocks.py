@@ -40,9 +40,9 @@ def excerpt(words: str) -> Excerpt:
     if lines <= HEAD + TAIL + 2 and len(words) <= LINE * 2:
         return Excerpt(words, "", "")
     if lines <= HEAD + TAIL + 2:
-        shown = [_cut(line) for line in words.split("\n")]
-        left = len(words) - sum(map(len, shown))
-        return Excerpt("\n".join(shown), count(left, "character") + " more" if left > lines else "", "")
+        every = words.split("\n")
+        left = sum(len(line) - LINE + 1 for line in every if len(line) > LINE)
+        return Excerpt("\n".join(map(_cut, every)), count(left, "more character") if left else "", "")
     end = start = 0
     for _ in range(HEAD):
         end = words.index("\n", end) + 1

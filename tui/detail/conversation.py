@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ...store.model import Entry
+from ...store.model import Block, Entry
 from ..outline import Outline
 from ..rows import Row
 from ..widgets.flow import Link, Part, squeezed
@@ -17,6 +17,8 @@ from .heading import line_spans, reason
 
 MOST_READ = 60
 """Replies of a turn that are told in full at once; each of the others is opened when it is wanted."""
+MOST_STEPS = 100
+"""Steps of a sub-agent that are listed below its call."""
 SAID = 80
 """Characters of what a failed call brought back, beside its line."""
 
@@ -70,17 +72,34 @@ def _later(asked: Asked, row: Row) -> Iterator[Part]:
 
 
 def entry_told(asked: Asked, row: Row, *, alone: bool = False) -> Iterator[Part]:
-    """An entry in full, a call with what it brought back."""
+    """An entry in full, a call with what it brought back: an edit as it was asked for only where that tells nothing."""
+    found: list[tuple[Entry, list[Block]]] = []
     for entry in (row.entry, row.result):
         if entry is not None:
             asked.check()
-            yield from _blocks(asked, entry, alone=alone)
+            found.append((entry, asked.store.blocks(entry)))
+    patched = any(block.kind == "diff" for _, blocks in found[1:] for block in blocks)
+    for entry, blocks in found:
+        kept = [block for block in blocks if block.kind != "diff" or entry is row.result or not patched]
+        yield from _blocks(asked, entry, kept, alone=alone)
+        if entry.kind == "tool_call":
+            yield from _steps(asked, row)
 
 
-def _blocks(asked: Asked, entry: Entry, *, alone: bool) -> Iterator[Part]:
-    blocks = asked.store.blocks(entry)
+def _steps(asked: Asked, row: Row) -> Iterator[Part]:
+    """What the sub-agent of a call did, in lines."""
+    inside = _inside(asked.outline, row)
+    for inner in inside[:MOST_STEPS]:
+        yield Paragraph([(f"{asked.signs.dot} {one_line(inner.text)}", "muted")], indent=2, hang=2)
+    if len(inside) > MOST_STEPS:
+        yield text(f"{count(len(inside) - MOST_STEPS, 'more step')}: they stand in the tree", "muted", indent=2)
+    yield BLANK
+
+
+def _blocks(asked: Asked, entry: Entry, blocks: Sequence[Block], *, alone: bool) -> Iterator[Part]:
     if not blocks:
-        yield text(one_line(entry.text))
+        if entry.kind != "tool_call":
+            yield text(one_line(entry.text))
         return
     if entry.kind == "tool_result":
         said = "error" if entry.error else "answer"
@@ -104,9 +123,8 @@ def _call_line(asked: Asked, row: Row, sign: str) -> list[Span]:
     spans: list[Span] = [(f"{sign} ", "muted"), (tool, "strong"), (f" {rest}", "text")]
     if lines and lines != (0, 0):
         spans += [("  ", "text"), *line_spans(*lines, signs)]
-    inside = sum(1 for inner in _inside(asked.outline, row) if inner.entry is not None)
-    if inside:
-        spans.append((f"  {count(inside, 'step')} of a sub-agent", "muted"))
+    if inside := _inside(asked.outline, row):
+        spans.append((f"  {count(len(inside), 'step')} of a sub-agent", "muted"))
     if row.error:
         told = one_line(row.result.text)[:SAID] if row.result else ""
         spans.append((f"  {signs.error} {told}".rstrip(), "attention"))
@@ -114,8 +132,9 @@ def _call_line(asked: Asked, row: Row, sign: str) -> list[Span]:
 
 
 def _inside(outline: Outline, row: Row) -> list[Row]:
+    """What stands inside of a row: of a call the steps of its sub-agent, of a branch its prompts and their steps."""
     at = outline.index[row.key]
-    return outline.rows[at + 1 : max(row.end, at + 1)]
+    return [inner for inner in outline.rows[at + 1 : max(row.end, at + 1)] if inner.kind != "result"]
 
 
 def operation_told(row: Row) -> Iterator[Part]:

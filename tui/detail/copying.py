@@ -11,6 +11,7 @@ from ..rows import Row
 if TYPE_CHECKING:
     from ...store.api import Store
 
+
 def whole_text(store: Store, outline: Outline, row: Row) -> str:
     """What copying a row takes: the entry's whole text, else its words."""
     texts: list[str] = []

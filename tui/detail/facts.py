@@ -12,7 +12,7 @@ from ...store.text import path_text
 from ..rows import Row
 from ..widgets.flow import Part
 from ..widgets.sheet import BLANK, Paragraph, text
-from ..words import count, covered_facts, duration, full_time, listing, moment, one_line, size
+from ..words import count, covered_facts, duration, full_time, listing, moment, one_line, signed, size
 from .asked import Asked
 from .heading import reason
 
@@ -58,10 +58,14 @@ def _subjects(asked: Asked, row: Row) -> Iterator[tuple[str, Pairs]]:
         yield "Branch", branch_facts(row)
     if row.operation is not None:
         yield "Operation", operation_facts(row)
+    told: Pairs = ()
     for entry in (row.entry, row.result):
         if entry is not None:
             asked.check()
-            yield KINDS.get(entry.kind, entry.kind).capitalize(), entry_facts(asked, entry)
+            found = entry_facts(asked, entry)
+            # What a call's result says of folder, version and the like stands with the call.
+            yield KINDS.get(entry.kind, entry.kind).capitalize(), [pair for pair in found if pair not in told]
+            told = found
     if row.entry is not None:
         yield "Session", session_facts(asked)
 
@@ -80,7 +84,7 @@ def turn_facts(asked: Asked, row: Row) -> Pairs:
     steps = count(len(calls), "call") + (f", {failed} of them failed" if failed else "") if calls else ""
     pairs.append(("Calls", steps))
     if row.lines is not None:
-        pairs.append(("Lines", f"+{row.lines[0]:,} {asked.signs.minus}{row.lines[1]:,}"))
+        pairs.append(("Lines", signed(*row.lines) or "none"))
     pairs += used(asked, [inside.entry for inside in inner if inside.entry])
     return [pair for pair in pairs if pair[1]]
 
@@ -195,7 +199,10 @@ def entry_facts(asked: Asked, entry: Entry) -> Pairs:
     pairs = [("Id", entry.id), ("Kind", f"{kind}, {entry.flavour}" if entry.flavour else kind)]
     pairs += [("Time", full_time(entry.time)), ("Tool", entry.tool), ("Call", entry.call)]
     told = asked.store.facts(entry)
-    pairs += [(name[:1].upper() + name[1:], value) for name, value in told.items() if name not in OF_A_RECORD]
+    for name, value in told.items():
+        if name not in OF_A_RECORD:
+            is_count = name.startswith("tokens") and value.isdigit()
+            pairs.append((name[:1].upper() + name[1:], f"{int(value):,}" if is_count else value))
     if entry.span is not None:
         place = f"{size(entry.span.length)}, byte {entry.span.offset:,} of {entry.span.file}"
         pairs.append(("Record", place))

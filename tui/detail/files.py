@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
 from rich.cells import cell_len
 
 from ...store import naming
+from ...store.errors import Busy
 from ...store.model import UNRECORDED, Diff, FileDiff, Who
 from ...store.text import path_text
 from ..outline import Outline
@@ -95,10 +97,11 @@ def _authors(asked: Asked, between: tuple[str, str | None] | None, diff: Diff) -
         return {}
     found: dict[bytes, list[Who]] = dict(store.authors(*between, asked.outline.tree))
     if between[1] is None and asked.outline.tree.here.dirty != 0:
-        newest = max(asked.outline.tree.points, key=lambda point: point.time if point.complete else 0)
         asked.check()
-        for file in store.diff(newest.id, None, paths=[file.path for file in diff.files]).files:
-            found[file.path] = [UNRECORDED, *found.get(file.path, [])]
+        # While a save is under way it is not known, and will be when it is done.
+        with suppress(Busy):
+            for file in store.unrecorded([file.path for file in diff.files]).files:
+                found[file.path] = [UNRECORDED, *found.get(file.path, [])]
     return found
 
 
@@ -186,7 +189,7 @@ def told_file(file: FileDiff, signs: Signs, those: Sequence[Who]) -> ToldFile:
 
 
 def by(those: Sequence[Who], path: str) -> str:
-    """Who changed a file, the last one first; of edit tools' calls that name nothing else the file's name is left out."""
+    """Who changed a file, the last one first; where an edit tool's call names it alone, its name is left out."""
     if not those:
         return "not known by whom"
     told = (one_line(naming.who(who)).removesuffix("" if who.shell else f" {path}") for who in those)

@@ -30,9 +30,7 @@ DEEPEST = 8
 
 INKS = {"strong": "strong", "em": "said", "s": "muted", "link": "link"}
 """Marks of inline text and the inks that they add."""
-APART = frozenset(
-    {"heading_close", "paragraph_close", "fence", "code_block", "hr", "blockquote_close", "table_close"}
-)
+APART = frozenset({"heading_close", "paragraph_close", "fence", "code_block", "hr", "blockquote_close", "table_close"})
 """Tokens after which a blank line stands, if anything follows."""
 HEADINGS = {"h1": "title", "h2": "strong", "h3": "strong"}
 

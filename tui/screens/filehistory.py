@@ -89,12 +89,10 @@ class FileHistoryScreen(Page):
     async def read(self) -> None:
         """Looks the moments up, in a worker."""
         path, tree = self.path, self.outline.tree
-        dirty = tree.here.dirty != 0 and bool(tree.points)
 
-        def look(store: Store) -> tuple[list[Touch], DiffText | None, dict[str, str]]:
+        def look(store: Store) -> tuple[list[Touch], DiffText, dict[str, str]]:
             found = store.touches(path, tree, placed=True)[::-1]
-            newest = max(tree.points, key=lambda point: point.time).id if dirty else ""
-            now = DiffText(store.diff(newest, None, paths=[path])) if dirty else None
+            now = DiffText(store.unrecorded([path]))
             titles = {key: one_line(info.title) for info in store.sessions() for key in info.keys}
             return found, now, titles
 

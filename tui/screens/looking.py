@@ -76,11 +76,10 @@ class Looking(Welcome):
         if row is None or outline is None:
             self._show_nothing()
             return
-        number = self._look
+        number, now, signs, width = self._look, self.app.now(), self.app.signs, self.reading.text_width
+        opened, mode = self._opened, self.mode
         if not at_once:
             await asyncio.sleep(REST)
-        now, signs, width = self.app.now(), self.app.signs, self.reading.text_width
-        opened, mode = self._opened, self.mode
 
         def read(store: Store) -> Seen:
             asked = Asked(store, outline, row, now, signs, opened, mode, lambda: number == self._look)
