@@ -7,25 +7,35 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding
-from textual.command import CommandPalette
+from textual.command import CommandPalette, Provider
+from textual.events import Event, Key
 from textual.screen import ModalScreen, Screen
 
-from ..store.errors import ForkpointError
-from .palette import Actions, Palette
+from ..store.errors import ForkpointError, UnsafePlace
 from .theme import Signs, signs_for, themes
 
 if TYPE_CHECKING:
     from ..store.api import Store
+    from .glance import Glance
+    from .outline import Outline
 
 Answer = TypeVar("Answer")
 
 THREADS = 3
 """For store calls: a long one must not hold up the small ones that the screen waits for."""
+LEAVING = frozenset({"ctrl+q", "ctrl+c"})
+"""Keys that are answered while the app still starts; the others wait until it can."""
+
+
+def _actions() -> type[Provider]:
+    from .palette import Actions
+
+    return Actions
 
 
 class ForkpointApp(App[None]):
@@ -33,7 +43,7 @@ class ForkpointApp(App[None]):
 
     TITLE = "forkpoint"
     CSS_PATH = Path(__file__).with_name("app.tcss")
-    COMMANDS: ClassVar = {lambda: Actions}
+    COMMANDS: ClassVar = {_actions}
     COMMAND_PALETTE_DISPLAY = "ctrl+p"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-vast")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]
@@ -46,9 +56,18 @@ class ForkpointApp(App[None]):
         *,
         clock: Callable[[], int] = time.time_ns,
         signs: Signs | None = None,
+        folder: str | None = None,
+        glance: Glance | None = None,
     ) -> None:
+        """`glance`: what is shown until the store of the folder is open."""
         super().__init__()
         self._store = store
+        self._folder = folder
+        self._glance = glance
+        self._early: list[Event] | None = None if glance is None else []
+        """Keys that were pressed before there was anything to answer them."""
+        self.failure: ForkpointError | None = None
+        """Why the app ended before it could show anything."""
         self.first_session = session
         self.signs = signs or signs_for()
         self.searched = ""
@@ -84,14 +103,55 @@ class ForkpointApp(App[None]):
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, cast("Store", self._store))
 
     def on_mount(self) -> None:
+        if self._glance is None:
+            self.push_screen(self._main())
+            return
+        from .screens.first import FirstScreen
+
+        self.push_screen(FirstScreen(self._glance))
+
+    def _main(self, outline: Outline | None = None) -> Screen[Any]:
         if self.is_open:
             from .screens.main import MainScreen
 
-            self.push_screen(MainScreen(self.first_session))
-        else:
-            from .screens.sessions import SessionsScreen
+            return MainScreen(self.first_session, outline)
+        from .screens.sessions import SessionsScreen
 
-            self.push_screen(SessionsScreen("", everywhere=True))
+        return SessionsScreen("", everywhere=True)
+
+    @work(exclusive=True, group="open")
+    async def open_folder(self) -> None:
+        """Opens the store of the folder, and shows its main screen in place of the first one."""
+
+        def opened(_: Store) -> tuple[Store | None, Outline | None]:
+            from ..store.api import Store
+            from .outline import Outline
+            from .screens import main, sessions
+
+            del main, sessions  # imported here, where they hold up no key
+            try:
+                store = Store.open(self._folder)
+            except UnsafePlace:
+                return None, None  # home or /: the sessions of all folders are shown
+            tree = self._glance.tree() if self._glance else None
+            return store, Outline(tree) if tree else None
+
+        try:
+            self._store, outline = await self.ask(opened)
+        except ForkpointError as error:
+            self.failure = error
+            self.exit()
+            return
+        await self.switch_screen(self._main(outline))
+        early, self._early = self._early or [], None
+        for event in early:
+            self.post_message(event)
+
+    async def on_event(self, event: Event) -> None:
+        if self._early is not None and isinstance(event, Key) and event.key not in LEAVING:
+            self._early.append(event)
+        else:
+            await super().on_event(event)
 
     @work(exclusive=True, group="open")
     async def open_workspace(self, root: str, session: str, row: str = "") -> None:
@@ -119,6 +179,8 @@ class ForkpointApp(App[None]):
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):
+            from .palette import Palette
+
             self.push_screen(Palette(id="--command-palette"))
 
     async def action_help(self) -> None:

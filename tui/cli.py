@@ -46,12 +46,35 @@ def main() -> NoReturn:
             code = answer(arguments[1:])
             if code is not None:
                 _end(code)
+        if arguments[:1] in ([], ["-C"]):
+            code = _app(arguments)
+            if code is not None:
+                sys.exit(code)
         from .commands.program import run
 
         code = run(arguments)
         if arguments[:1] == ["restore"]:
             _end(code)
         sys.exit(code)
+
+
+def _app(arguments: list[str]) -> int | None:
+    """The exit code of the app; None where it is not for this terminal, or not what was asked for."""
+    from ..store.errors import ForkpointError
+    from .start import answer
+
+    try:
+        return answer(arguments)
+    except (ForkpointError, KeyboardInterrupt, BrokenPipeError) as error:
+        from .commands.call import Call
+        from .commands.program import guarded
+
+        met = error
+
+        def fail() -> int:
+            raise met
+
+        return guarded(Call(), fail)
 
 
 def _end(code: int) -> NoReturn:

@@ -15,10 +15,9 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 import msgspec
-from tinydb import TinyDB
 
 from .. import operations
 from ..checkpoints import points
@@ -37,6 +36,9 @@ from ..roots import Place
 from .content import Content, Row
 from .counting import counted
 from .jsonlines import JsonLines, uncollected
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
 
 FILE = "catalog.json"
 ODD = (KeyError, TypeError, ValueError, msgspec.MsgspecError, StoreDamaged)
@@ -105,14 +107,44 @@ def load(place: Place, objects: Objects, held_content: Content | None = None) ->
 
 
 def _current(place: Place, objects: Objects, storage: JsonLines, refs: Refs, said: int) -> Content:
-    with TinyDB(storage=lambda: storage) as database:
+    with uncollected():
+        found = _as_it_stands(storage, objects, refs, said)
+    if found is not None:
+        return found
+    with _database(storage) as database:
         catalog = _Catalog(place, objects, storage, database, refs)
-        with uncollected():
-            if catalog.is_current(said):
-                return catalog.content()
         _write(place, storage, catalog)
         with uncollected():
             return catalog.content()
+
+
+def _database(storage: JsonLines) -> TinyDB:
+    from tinydb import TinyDB  # not where the file is read as it stands
+
+    return TinyDB(storage=lambda: storage)
+
+
+def _as_it_stands(storage: JsonLines, objects: Objects, refs: Refs, said: int) -> Content | None:
+    """What the file tells; None where there is anything to catch up with."""
+    tables = storage.read() or {}
+    about = next(iter(tables.get("meta", {}).values()), _BLANK)
+    current = storage.state == "whole" and about["ledger"].end == said
+    if not current or about["damaged"] or about["witness"]:
+        return None
+    rows = [_row(document) for document in tables.get("points", {}).values()]
+    sessions = list(tables.get("transcripts", {}).values())
+    acts = list(tables.get("operations", {}).values())
+    known = {points.ref_of(row.stored.checkpoint.id): row.stored.commit for row in rows}
+    known |= {transcripts.REFS + item["name"]: item["commit"] for item in sessions}
+    known |= {operations.REF: acts[-1]["commit"]} if acts else {}
+    if known != refs.commits:
+        return None
+    return Content(
+        tuple(sorted(rows, key=lambda row: row.stored.checkpoint.time)),
+        tuple(_act(act, objects) for act in acts),
+        kept={item["name"]: _session(item) for item in sessions},
+        refs=refs.commits,
+    )
 
 
 class Written(NamedTuple):
@@ -128,7 +160,7 @@ class Written(NamedTuple):
 def as_written(place: Place, objects: Objects) -> Written:
     """Reads the file and compares it with nothing."""
     storage = JsonLines(place.workspace / FILE, VERSION, _Tables)
-    with TinyDB(storage=lambda: storage) as database, suppress(*ODD):
+    with _database(storage) as database, suppress(*ODD):
         return Written(
             storage.state,
             tuple(_row(document) for document in database.table("points")),
@@ -145,7 +177,7 @@ def rebuild(place: Place, objects: Objects) -> Content:
     with (
         held(place.workspace / "catalog.lock", who="rebuild"),
         storage.batch(),
-        TinyDB(storage=lambda: storage) as database,
+        _database(storage) as database,
     ):
         catalog = _Catalog(place, objects, storage, database, Refs({}))
         catalog.catch_up()
@@ -181,12 +213,6 @@ class _Catalog:
         self._judgement = Judgement({}, ())
         self._held: list[tuple[int, Row]] | None = None
         self._done: list[tuple[str, Record]] | None = None
-
-    def is_current(self, said: int) -> bool:
-        """Whether there is nothing to catch up with."""
-        meta = self._about()
-        current = self._storage.state == "whole" and meta["ledger"].end == said and not meta["damaged"]
-        return current and not meta["witness"] and self._known() == self._refs.commits
 
     def look_again(self) -> None:
         """Somebody else wrote the tables."""

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from tinydb.storages import Storage
 
 from ..durable import write_atomic
 
@@ -30,10 +29,11 @@ LEAST = 1 << 18
 """Bytes of changes that are kept beside any base."""
 
 
-class JsonLines(Storage):
+class JsonLines:
     """Tables of documents in memory. A document is replaced, never changed in place: that is how changes are found.
 
     `state` tells what the file was: as it was written, not there, of another version, or changed by something else.
+    It is a `tinydb.Storage` in all but its base, whose import would wait for no query at all.
     """
 
     def __init__(self, file: Path, version: str, form: Any) -> None:
@@ -77,6 +77,9 @@ class JsonLines(Storage):
 
     def read(self) -> dict[str, Table] | None:
         return self._tables
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
     def write(self, data: dict[str, Table]) -> None:
         self._tables = data

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pygit2
-from pygit2.enums import DiffFind, DiffOption
-
 from ..states import FOLDER_MODE, Node
+from .libgit import pygit2
 from .reader import FOLDER, Objects, Stored, node
 from .stream import EMPTY_TREE
 
@@ -168,9 +166,9 @@ def line_counts(old: bytes, new: bytes) -> tuple[int, int] | None:
 
 def hunks(old: bytes, new: bytes, context: int = 3, ignore_space: bool = False) -> bytes:
     """The hunks of a unified diff from `old` to `new`, without file headers."""
-    flags = DiffOption.INDENT_HEURISTIC
+    flags = pygit2.enums.DiffOption.INDENT_HEURISTIC
     if ignore_space:
-        flags |= DiffOption.IGNORE_WHITESPACE
+        flags |= pygit2.enums.DiffOption.IGNORE_WHITESPACE
     patch = pygit2.Patch.create_from(old, new, flag=flags, context_lines=context)
     data = patch.data
     at = 0 if data.startswith(b"@@") else data.find(b"\n@@") + 1
@@ -180,7 +178,7 @@ def hunks(old: bytes, new: bytes, context: int = 3, ignore_space: bool = False) 
 def renames(objects: Objects, left: str, right: str) -> dict[bytes, bytes]:
     """New path → old path of the files that moved between two trees, by git's similarity rule."""
     found = objects.tree(left).diff_to_tree(objects.tree(right))
-    found.find_similar(flags=DiffFind.FIND_RENAMES)
+    found.find_similar(flags=pygit2.enums.DiffFind.FIND_RENAMES)
     return {delta.new_file.raw_path: delta.old_file.raw_path for delta in found.deltas if delta.status_char() == "R"}
 
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pygit2
-
 from ..errors import StoreDamaged
+from .libgit import pygit2
 from .reader import ENTRY, FOLDER, TREE, Objects
 
 _FILE = 0o100000

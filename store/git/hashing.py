@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-import pygit2
-
 from ..errors import StoreDamaged
+from .libgit import pygit2
 from .reader import LARGE, Objects
 from .stream import EMPTY_TREE
 

@@ -8,12 +8,10 @@ import re
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
-
-import pygit2
-from pygit2.enums import ConfigLevel
 
 from ..checkpoints import points
 from ..checkpoints.points import Checkpoint
@@ -21,23 +19,10 @@ from ..contents import refuse_large
 from ..errors import StoreDamaged
 from ..states import Node, State
 from ..walk.ignore import Source
+from .libgit import pygit2
 from .process import command, start
 from .refs import Refs, listed
 from .stream import EMPTY_TREE
-
-# Whose the store is says nothing: it was chosen by its path, and a container's root reads what its host's person wrote.
-pygit2.settings.owner_validation = False
-for _level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLevel.PROGRAMDATA):
-    pygit2.settings.search_path[_level] = ""
-
-pygit2.settings.mwindow_file_limit = 32
-"""Packs kept open at a time: a checkpoint is a pack, and a process may have as few as 256 files open (macOS)."""
-pygit2.settings.mwindow_size = 1 << 20
-pygit2.settings.mwindow_mapped_limit = 16 << 20
-"""Bytes of packs that are mapped at a time: they count as memory of ours."""
-
-pygit2.settings.cache_max_size(16 << 20)
-"""Bytes of objects that libgit2 keeps in memory; its own limit is 256 MB."""
 
 ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 """What stands in a tree, entry by entry: three times as quick as libgit2's own, object by object."""
@@ -80,15 +65,24 @@ class Objects:
 
     def __init__(self, git_dir: Path) -> None:
         self.git_dir = git_dir
-        try:
-            self.repository = pygit2.Repository(str(git_dir), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
-        except (pygit2.GitError, KeyError):
-            raise StoreDamaged(
-                "the object store cannot be opened",
-                path=str(git_dir),
-                todo="forkpoint doctor tells what can be done",
-            ) from None
+        if not all((git_dir / name).exists() for name in ("HEAD", "objects", "refs")):
+            raise self._unreadable()
         self._states: dict[tuple[str, str, str], State] = {}
+
+    @cached_property
+    def repository(self) -> pygit2.Repository:
+        """libgit2's own, opened when the first object is read. Raises StoreDamaged."""
+        try:
+            return pygit2.Repository(str(self.git_dir), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        except (pygit2.GitError, KeyError):
+            raise self._unreadable() from None
+
+    def _unreadable(self) -> StoreDamaged:
+        return StoreDamaged(
+            "the object store cannot be opened",
+            path=str(self.git_dir),
+            todo="forkpoint doctor tells what can be done",
+        )
 
     def read(self, oid: str) -> bytes:
         """A blob's bytes, checked against its id; raises StoreDamaged."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-import pygit2
-
+from .libgit import pygit2
 from .process import call
 from .reader import Objects
 

@@ -12,22 +12,28 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 LONG = 30.0
 """Seconds after which something that did not come is a failure."""
+FORKPOINT = (sys.executable, "-m", "forkpoint.tui.cli")
+Size = tuple[int, int]
+"""Columns and rows."""
 
 
 class Terminal:
-    """A terminal of 80 columns and 24 rows with forkpoint in it."""
+    """A terminal, of 80 columns and 24 rows if nothing else is said, with forkpoint in it."""
 
-    def __init__(self, cwd: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, cwd: Path, env: Mapping[str, str] | None = None, command: Sequence[str] = FORKPOINT, size: Size = (80, 24)
+    ) -> None:
+        columns, rows = size
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "forkpoint.tui.cli"],
+            list(command),
             cwd=cwd,
             env={**(env or os.environ), "TERM": "xterm-256color", "EDITOR": "true", "PYTHONFAULTHANDLER": "1"},
             preexec_fn=partial(_start_in_terminal, slave),

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from types import FrameType
-from typing import TYPE_CHECKING
 
 import click
 
 from ...store.errors import UnsafePlace, UsageError
-from ...store.waiting import telling
+from ..start import shown
 from .call import Call, command
 from .log import show_tree
 from .look import show_everywhere
-
-if TYPE_CHECKING:
-    from textual.app import App
 
 
 def open_app(call: Call) -> int:
@@ -37,30 +26,7 @@ def open_app(call: Call) -> int:
         return 0
     from ..app import ForkpointApp
 
-    app = ForkpointApp(store)
-    with _leaving_in_order(app), telling(None):
-        app.run()
-    return app.return_code or 0
-
-
-@contextmanager
-def _leaving_in_order(app: App[None]) -> Iterator[None]:
-    """Lets the app give the terminal back when the process is told to end."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        leave = partial(app.exit, return_code=128 + number)
-        try:
-            # The loop may be asleep: only this way of calling wakes it.
-            asyncio.get_running_loop().call_soon_threadsafe(leave)
-        except RuntimeError:
-            sys.exit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return shown(ForkpointApp(store))
 
 
 @command("demo")

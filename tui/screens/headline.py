@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..outline import Outline
+from ..spans import Span
 from ..theme import Signs
-from ..widgets.lines import Span
-from ..widgets.timeline import Timeline
 from ..words import agent, count, duration, one_line, size
 
 if TYPE_CHECKING:
     from ...store.api import Status
     from ...store.model import Live
+    from ..widgets.timeline import Timeline
 
 TABS = {"conversation": "1", "files": "2", "facts": "4"}
 """What the detail can tell, and the keys."""

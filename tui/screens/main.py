@@ -41,8 +41,10 @@ class MainScreen(Looking):
     BINDINGS: ClassVar[list[Binding]] = bindings("tree")  # type: ignore[assignment]
     AUTO_FOCUS = "#tree"
 
-    def __init__(self, session: str | None) -> None:
+    def __init__(self, session: str | None, outline: Outline | None = None) -> None:
+        """`outline`: the tree as it was read at a glance, shown until it was read as a whole."""
         super().__init__()
+        self._glanced = outline
         self.session = session
         """What is shown: the beginning of a session's id; None for the newest."""
         self.status: Status | None = None
@@ -72,6 +74,10 @@ class MainScreen(Looking):
         self.query_one("#strip").can_focus = False
         self.query_one("#header", Bar).show([("Reading …", "muted")])
         self.show_tabs()
+        if self._glanced is not None:
+            self.timeline.fill(self._glanced)
+            self.show_header()
+            self.look()
         self.read_tree()
         self.set_interval(POLL, self._follow)
         self.set_interval(AGES, self._tick)

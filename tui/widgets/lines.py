@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding
@@ -20,13 +19,14 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from ..actions import Where, actions_of
+from ..spans import Span as Span
+from ..spans import clip as clip
+from ..spans import clip_title as clip_title
+from ..spans import spans_length as spans_length
 from ..theme import Signs, inked
 
 if TYPE_CHECKING:
     from ..app import ForkpointApp
-
-Span = tuple[str, str]
-"""A piece of text and the names of its inks, those further right over the others."""
 
 
 def bindings(*places: Where) -> list[Binding]:
@@ -36,27 +36,6 @@ def bindings(*places: Where) -> list[Binding]:
         for action in actions_of(*places)
         if action.keys
     ]
-
-
-def clip(text: str, width: int, more: str = "…") -> str:
-    """The text in at most so many cells, with a sign where something is left out."""
-    if cell_len(text) <= width:
-        return text
-    return set_cell_size(text, width - 1) + more if width > 0 else ""
-
-
-def clip_title(text: str, width: int, more: str = "…") -> str:
-    """A moment's name in at most so many cells; its clock time, behind the last dot, is never cut."""
-    head, dot, when = text.rpartition(" · ")
-    if cell_len(text) <= width or not dot or len(when) + 8 > width:
-        return clip(text, width, more)
-    closing = '"' if head.endswith('"') else ""
-    return clip(head, width - cell_len(when) - 3 - len(closing), more) + closing + dot + when
-
-
-def spans_length(spans: Iterable[Span]) -> int:
-    """Cells that the spans take."""
-    return sum(cell_len(text) for text, _ in spans)
 
 
 class Lines(ScrollView, can_focus=True):

@@ -1,20 +1,16 @@
-"""How a row of the tree is drawn: from the row and what surrounds it to spans of exactly the pane's width."""
+"""How a row of the tree is drawn: from the row and what surrounds it to pieces of a line."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-
 from ..rows import Row
+from ..spans import Parts, Span, clip
 from ..theme import Signs
 from ..words import age, clock, count, one_line, short
-from .lines import Span, clip
 
 GUIDES = 12
 """Levels of branches that are drawn; deeper ones stand at the last."""
-NARROWEST_COLUMNS = 42
-"""Cells of the pane below which the columns of lines are left out."""
 LONGEST_NAME = 24
 """Cells of a branch's name."""
 COMMANDS = frozenset({"bash", "shell", "local_shell", "exec_command", "run_shell_command", "powershell"})
@@ -33,7 +29,6 @@ class Look:
     """Cells of the columns of lines that came and went; 0 where none were counted."""
     needle: str
     """What is searched for."""
-    width: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +42,11 @@ class State:
     marked: bool
 
 
-def row_spans(row: Row, state: State, look: Look) -> list[Span]:
+def row_parts(row: Row, state: State, look: Look) -> Parts:
     """The row: guides, words, then the columns at the right."""
-    tail = _tail(row, state, look)
-    room = look.width - 1 - sum(cell_len(text) for text, _ in tail)
-    return [*_fitted(_lead(row, state, look), _body(row, state, look), room, look.signs), (" ", "text"), *tail]
+    marks = _marks(state, look)
+    lines = _lines(row, look) if row.lines or not marks else []
+    return Parts(_lead(row, state, look), _body(row, state, look), marks, lines, _rest(row, state, look))
 
 
 def _lead(row: Row, state: State, look: Look) -> list[Span]:
@@ -141,34 +136,21 @@ def _summed_up(row: Row, state: State, look: Look) -> list[Span]:
     return summed
 
 
-def _fitted(lead: list[Span], body: list[Span], room: int, signs: Signs) -> list[Span]:
-    """Lead and body in exactly this room; what is too long is cut in its longest piece."""
-    room = max(room - sum(cell_len(text) for text, _ in lead), 4)
-    over = sum(cell_len(text) for text, _ in body) - room
-    if over > 0:
-        longest = max(range(len(body)), key=lambda at: cell_len(body[at][0]))
-        text, ink = body[longest]
-        body[longest] = (clip(text, max(cell_len(text) - over, 8), signs.more), ink)
-    fitted: list[Span] = []
-    for text, ink in body:
-        cut = clip(text, room, signs.more)
-        fitted.append((cut, ink))
-        room -= cell_len(cut)
-        if room <= 0:
-            break
-    return [*lead, *fitted, (" " * max(room, 0), "text")]
-
-
-def _tail(row: Row, state: State, look: Look) -> list[Span]:
-    """The columns at the right: where we are, lines, checkpoint, time."""
-    tail: list[Span] = [(f"{look.signs.mark} mark  ", "here")] if state.marked else []
+def _marks(state: State, look: Look) -> list[Span]:
+    """Where we are, and what is marked."""
+    marks: list[Span] = [(f"{look.signs.mark} mark  ", "here")] if state.marked else []
     if state.here:
-        tail.append((f"{look.signs.here} {state.here}  ", "here"))
-    if look.width >= NARROWEST_COLUMNS and (row.lines or not tail):
-        tail += _lines(row, look)
-    tail.append((f" {_sign(row, state, look.signs)} ", "text" if row.active else "muted"))
+        marks.append((f"{look.signs.here} {state.here}  ", "here"))
+    return marks
+
+
+def _rest(row: Row, state: State, look: Look) -> list[Span]:
+    """Checkpoint and time."""
     when = clock(row.time, look.now) if look.clocks else age(row.time, look.now)
-    return [*tail, (f"{when:>{6 if look.clocks else 3}} ", "muted")]
+    return [
+        (f" {_sign(row, state, look.signs)} ", "text" if row.active else "muted"),
+        (f"{when:>{6 if look.clocks else 3}} ", "muted"),
+    ]
 
 
 def _lines(row: Row, look: Look) -> list[Span]:

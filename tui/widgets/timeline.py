@@ -6,11 +6,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from textual.events import Resize
+
 from ..outline import Outline
-from ..rows import FILTERS, Row, filtered_rows, unfolded_rows
-from ..words import count
+from ..rows import FILTERS, Row
+from ..shown import Shown
 from .lines import Lines, Span
-from .rowpaint import Look, State, column_cells, row_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,39 +26,29 @@ class Seen:
     """On the first line of the screen."""
 
 
-class Timeline(Lines):
+class Timeline(Shown, Lines):
     """The rows of an outline; the cursor stays on its row while the tree grows."""
 
     def __init__(self, *, ident: str | None = None) -> None:
-        super().__init__(ident=ident)
-        self.outline: Outline | None = None
-        self.shown: list[int] = []
-        self.opened: set[str] = set()
-        """Keys of the rows that are unfolded."""
-        self.closed: set[str] = set()
-        """Keys of the rows that are folded while a filter is on."""
-        self.filter = "all"
-        self.clocks = False
-        self.marked = ""
-        """Key of the marked row."""
-        self.needle = ""
+        Lines.__init__(self, ident=ident)
+        Shown.__init__(self)
         self.hits: list[int] = []
         """Rows that hold what is searched for."""
         self.seeks_here = False
         """The next state of the tree is shown where one is in it."""
-        self._here: dict[int, str] = {}
         self._seen = 0
         """How many rows there were when the last line was on the screen."""
-        self._columns = (0, 0)
-        """Cells that lines which came, and lines which went, need at most."""
+        self._was_sized = False
         self._before_search: tuple[set[str], set[str], str, Seen] | None = None
         """What was unfolded, folded and filtered, and what was seen, when a search began."""
 
-    # The rows
+    def on_resize(self, event: Resize) -> None:
+        """A tree that was filled before it had a size shows its cursor now."""
+        if 0 <= self.cursor - self.scroll_offset.y <= event.size.height or not self._was_sized:
+            self._was_sized = True
+            self.show_line(self.cursor)
 
-    @property
-    def rows(self) -> list[Row]:
-        return self.outline.rows if self.outline else []
+    # The rows
 
     @property
     def line_count(self) -> int:
@@ -74,11 +65,10 @@ class Timeline(Lines):
         changed = self.outline is not None and self.outline.tree.info.key != outline.tree.info.key
         self.outline = outline
         if first or changed:
-            self.opened = self._opened_at_first(outline)
-            self.closed, self.marked, seen = set(), "", None
+            self.open_newest()
+            self.marked, seen = "", None
             self._seen = outline.told
         self._find()
-        self._columns = column_cells(outline.columns)
         self._show(seen)
         if seen is None or self.seeks_here or (seen.row is not None and seen.row.key not in outline.index):
             self.seeks_here = False
@@ -97,21 +87,9 @@ class Timeline(Lines):
             self._seen = told
         return max(0, told - self._seen)
 
-    def _opened_at_first(self, outline: Outline) -> set[str]:
-        """The newest turn of the conversation, so that a tree shows what was done last."""
-        at = outline.index.get(outline.tree.here.talk or "", -1)
-        while at >= 0 and outline.rows[at].parent >= 0:
-            at = outline.rows[at].parent
-        return {outline.rows[at].key} if at >= 0 else set()
-
     def _show(self, seen: Seen | None) -> None:
         """Works out which rows show; the cursor keeps its row, or the nearest one that it stands in, and its line."""
-        rows = self.rows
-        if self.filter == "all":
-            self.shown = unfolded_rows(rows, self.opened)
-        else:
-            self.shown = filtered_rows(rows, FILTERS[self.filter], self.closed)
-        self._mark_here()
+        self.choose()
         self.repaint()
         keep = seen.row if seen else None
         self.set_reactive(Lines.cursor, self.validate_cursor(self.place_of(keep.key) if keep else 0))
@@ -122,42 +100,6 @@ class Timeline(Lines):
         elif seen.top is not None:
             self.scroll_to(y=self.place_of(seen.top.key), animate=False, force=True)
         self.post_message(self.Moved(self, self.cursor))
-
-    def place_of(self, key: str) -> int:
-        """Line of a row, or of the nearest one that is shown and that it stands in."""
-        at = self.outline.index.get(key, -1) if self.outline else -1
-        while at >= 0:
-            place = self._line_of(at)
-            if self.shown[place : place + 1] == [at]:
-                return place
-            at = self.rows[at].parent if self.rows[at].parent >= 0 else at - 1
-        return 0
-
-    def _line_of(self, at: int) -> int:
-        return bisect_left(self.shown, at)
-
-    def _mark_here(self) -> None:
-        """Puts the marks of files and talk on the rows that show them; one sign where they are on one row."""
-        self._here = {}
-        if not self.outline:
-            return
-        outline, here = self.outline, self.outline.tree.here
-        talk = self._shown_place(here.talk)
-        files = self._shown_place(outline.place_of_files(here.files))
-        if talk is not None and files is not None:
-            stands_for = outline.checkpoint_at(outline.rows[outline.index[here.talk or ""]])
-            if stands_for is not None and stands_for.id == here.files:
-                files = talk
-        edits = f", {count(here.dirty, 'edit')}" if here.dirty else ""
-        if talk is not None:
-            self._here[talk] = "talk"
-        if files is not None:
-            self._here[files] = f"here{edits}" if talk == files else f"files{edits}"
-
-    def _shown_place(self, name: str | None) -> int | None:
-        if self.outline is None or name is None or name not in self.outline.index:
-            return None
-        return self.place_of(self.rows[self.outline.index[name]].key)
 
     # Moving about
 
@@ -171,7 +113,7 @@ class Timeline(Lines):
             self.opened.add(key)
             self.closed.discard(key)
             inside = self.rows[inside].parent
-        if self.filter != "all" and self.shown[(line := self._line_of(at)) : line + 1] != [at]:
+        if self.filter != "all" and self.shown[(line := self.line_of(at)) : line + 1] != [at]:
             self.filter = "all"
             opened = True
         if opened:
@@ -180,13 +122,12 @@ class Timeline(Lines):
 
     def go_here(self) -> bool:
         """Puts the cursor where the conversation is, else where the files are; the last row when that is unknown."""
-        if not self.outline or not self.shown:
+        if not self.shown:
             return False
-        here = self.outline.tree.here
-        name = next((name for name in (here.talk, here.files) if name in self.outline.index), None)
-        self.cursor = len(self.shown) - 1 if name is None else self.place_of(self.rows[self.outline.index[name]].key)
+        place = self.place_of_here
+        self.cursor = len(self.shown) - 1 if place is None else place
         self.show_line(self.cursor)
-        return name is not None
+        return place is not None
 
     def seek(self, by: int, wanted: Callable[[Row], bool]) -> bool:
         """Moves to the next or previous shown row that is wanted."""
@@ -209,19 +150,6 @@ class Timeline(Lines):
         return False
 
     # Folding
-
-    def is_open(self, row: Row) -> bool:
-        return row.key in self.opened if self.filter == "all" else row.key not in self.closed
-
-    def folds(self, row: Row) -> bool:
-        """Whether rows stand inside of it."""
-        at = self.outline.index[row.key] if self.outline else -1
-        return row.end > at + 1
-
-    def holds_a_result(self, row: Row) -> bool:
-        """A call with what it brought back and nothing else inside: it needs no sign that it can be unfolded."""
-        at = self.outline.index[row.key] if self.outline else -1
-        return row.end == at + 2 and self.rows[at + 1].kind == "result"
 
     def _set_open(self, row: Row, is_open: bool) -> None:
         if self.filter == "all":
@@ -353,13 +281,4 @@ class Timeline(Lines):
         return self.rows[self.shown[at]].text
 
     def spans(self, at: int, width: int) -> tuple[Sequence[Span], str]:
-        row = self.rows[self.shown[at]]
-        look = Look(self.signs, self.app.now(), self.clocks, self._columns, self.needle, width)
-        is_open = self.is_open(row)
-        state = State(
-            folds=self.folds(row) and (row.heads or is_open or not self.holds_a_result(row)),
-            is_open=is_open,
-            here=self._here.get(at, ""),
-            marked=row.key == self.marked,
-        )
-        return row_spans(row, state, look), ""
+        return self.parts(at, self.signs, self.app.now()).fitted(width, self.signs.more), ""

@@ -1,0 +1,71 @@
+"""`forkpoint` without a command, in a terminal: the app, with the tree on the screen before the rest is imported."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from ..store.light import TYPE_CHECKING, Generator, Sequence, contextmanager
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from .app import ForkpointApp
+
+
+def answer(arguments: Sequence[str]) -> int | None:
+    """Shows the app and gives its exit code; None when the parser of the command line has to answer."""
+    folder = arguments[1] if len(arguments) == 2 and arguments[0] == "-C" else None
+    if (arguments and (folder is None or not os.path.isdir(folder))) or not _in_a_terminal():
+        return None
+    from .glance import begin
+
+    glance = begin(folder)
+    if glance is None:
+        return None
+    gc.disable()  # all that is imported and read now stays; the app enables it once the tree is painted
+    from .app import ForkpointApp
+
+    return shown(ForkpointApp(None, folder=folder, glance=glance))
+
+
+def _in_a_terminal() -> bool:
+    try:
+        return os.isatty(0) and os.isatty(1) and os.environ.get("TERM", "dumb") != "dumb"
+    except OSError:
+        return False
+
+
+def shown(app: ForkpointApp) -> int:
+    """Runs the app; gives the exit code."""
+    from ..store.waiting import telling
+
+    with _leaving_in_order(app), telling(None):
+        app.run()
+    if app.failure is not None:
+        raise app.failure
+    return app.return_code or 0
+
+
+@contextmanager
+def _leaving_in_order(app: ForkpointApp) -> Generator[None]:
+    """Lets the app give the terminal back when the process is told to end."""
+    import asyncio  # not before the other process has begun to read
+    import signal
+    from functools import partial
+
+    def end(number: int, frame: FrameType | None) -> None:
+        leave = partial(app.exit, return_code=128 + number)
+        try:
+            # The loop may be asleep: only this way of calling wakes it.
+            asyncio.get_running_loop().call_soon_threadsafe(leave)
+        except RuntimeError:
+            sys.exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
