@@ -169,8 +169,8 @@ def _attached(kind: str, members: Json) -> Callable[[ClaudeSession], object]:
 
 
 _QUIET = """hook_success hook_additional_context file directory nested_memory plan_mode compact_file_reference
-skill_listing deferred_tools_delta task_reminder diagnostics date_change total_tokens_reminder prompt_snapshot environment
-model agent_listing_delta auto_mode auto_mode_exit session_context date remote_session_change instructions
+skill_listing deferred_tools_delta task_reminder diagnostics date_change total_tokens_reminder prompt_snapshot
+environment model agent_listing_delta auto_mode auto_mode_exit session_context date remote_session_change instructions
 command_permissions invoked_skills"""
 _LOUD: list[tuple[str, Json, Shown]] = [
     ("queued_command", {"prompt": "And this", "commandMode": "prompt"}, ("prompt", "queued", "And this")),
