@@ -11,11 +11,15 @@ from forkpoint.tui.actions import ACTIONS, Action, Where, actions_of, help_lines
 from forkpoint.tui.app import ForkpointApp
 from forkpoint.tui.screens.dialog import Dialog
 from forkpoint.tui.screens.diff import DiffScreen
+from forkpoint.tui.screens.everything import EverythingScreen
+from forkpoint.tui.screens.file import FileScreen
 from forkpoint.tui.screens.filehistory import FileHistoryScreen
 from forkpoint.tui.screens.lists import ListScreen
 from forkpoint.tui.screens.main import MainScreen
 from forkpoint.tui.screens.operations import OperationsScreen
 from forkpoint.tui.screens.restore import RestoreDialog
+from forkpoint.tui.screens.search import SearchScreen
+from forkpoint.tui.screens.sessions import SessionsScreen
 from forkpoint.tui.widgets.bars import KeyBar
 from forkpoint.tui.widgets.lines import Lines, bindings
 from forkpoint.tui.widgets.reading import Reading
@@ -29,6 +33,10 @@ OWNERS: dict[Where, tuple[type[Any], ...]] = {
     "list": (ListScreen,),
     "operations": (OperationsScreen,),
     "history": (FileHistoryScreen,),
+    "sessions": (SessionsScreen,),
+    "moments": (EverythingScreen,),
+    "found": (SearchScreen,),
+    "file": (FileScreen,),
     "dialog": (RestoreDialog,),
     "everywhere": (ForkpointApp,),
 }
@@ -57,6 +65,10 @@ def test_no_key_means_two_things_in_one_place() -> None:
         ("move", "diff"),
         ("move", "list"),
         ("move", "list", "operations"),
+        ("move", "list", "sessions"),
+        ("move", "list", "moments"),
+        ("move", "found"),
+        ("move", "file"),
         ("move", "detail"),
         ("move", "history"),
         ("dialog",),

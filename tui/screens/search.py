@@ -85,7 +85,7 @@ class SearchScreen(Page):
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
-        yield Input(value=self.app.searched, id="query", placeholder=HINT)
+        yield Input(value=self.app.searched, id="query", placeholder=HINT, select_on_focus=False)
         with Horizontal(id="panes"):
             yield HitList(ident="list")
             yield Sheet(ident="around")
@@ -98,6 +98,7 @@ class SearchScreen(Page):
         super().begin()
         for name in ("#strip", "#around"):
             self.query_one(name).can_focus = False
+        self.query_one("#query", Input).select_all()
         self.show_header()
         self.read_all()
         self.look_for()

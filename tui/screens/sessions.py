@@ -71,6 +71,10 @@ class SessionsScreen(ListScreen):
         self.told: dict[Key, Overview] = {}
         """What was read of them."""
         self._reading = ""
+        self._rows: dict[Key, list[Item]] = {}
+        """What stands in the list for each of them; made anew when something was read."""
+        self._opened: dict[str, Store] = {}
+        """Other folders' stores, by their roots."""
 
     @property
     def about(self) -> str:
@@ -89,29 +93,32 @@ class SessionsScreen(ListScreen):
         """Lists them at once; what only reading them tells comes later."""
         everywhere = self.everywhere
 
-        def of_this_folder(store: Store) -> tuple[list[Located], dict[Key, Overview]]:
+        def of_this_folder(store: Store) -> list[Located]:
             infos = store.sessions()
-            told = {(store.root, key): found for key, found in store.overviews(infos).items()}
-            return [Located(store.root, info) for info in infos], told
+            self.told |= {(store.root, key): found for key, found in store.overviews(infos).items()}
+            return self._laid_out([Located(store.root, info) for info in infos])
 
-        def of_all(store: Store | None) -> tuple[list[Located], dict[Key, Overview]]:
+        def asked(name: str) -> None:
+            self.post_message(Asked(name))
+
+        def of_all(store: Store | None) -> list[Located]:
             from ...store import api
 
-            def asked(name: str) -> None:
-                self.post_message(Asked(name))
-
-            return api.everywhere(home=store.home if store is not None else None, progress=asked), {}
+            return self._laid_out(api.everywhere(home=store.home if store is not None else None, progress=asked))
 
         try:
-            self.located, told = await self.ask(of_all if everywhere else of_this_folder)
+            self.located = await self.ask(of_all if everywhere else of_this_folder)
         except ForkpointError as error:
             self.failed(error)
             return
-        self.told |= told
         self._reading = ""
         self.show_sessions(at=self._key_of_current())
-        if not everywhere:
-            self.read_rest()
+        self.read_rest()
+
+    def _laid_out(self, located: list[Located]) -> list[Located]:
+        """Makes the rows of the list; not on the thread of the screen, for there may be thousands."""
+        self._rows = {_key(item): self._items(item) for item in located}
+        return located
 
     def on_asked(self, message: Asked) -> None:
         self._reading = f"asking {agent(message.name)}"
@@ -135,17 +142,28 @@ class SessionsScreen(ListScreen):
         self.show_sessions()
 
     async def _read(self, item: Located) -> None:
+        key = _key(item)
+
         def read(store: Store | None) -> Overview:
             if store is None or item.root != store.root:
-                from ...store.api import Store as Opened
-
-                store = Opened.open(item.root)
+                store = self._other(item.root)
+                known = store.overviews([item.info])
+                if known:
+                    return known[item.info.key]
             return store.overview(item.info)
 
         try:
-            self.told[_key(item)] = await self.ask(read)
+            self.told[key] = await self.ask(read)
         except ForkpointError as error:
-            self.told[_key(item)] = Overview(0, 0, "", 0, (), one_line(error.what))
+            self.told[key] = Overview(0, 0, "", 0, (), one_line(error.what))
+        self._rows.pop(key, None)
+
+    def _other(self, root: str) -> Store:
+        if root not in self._opened:
+            from ...store.api import Store
+
+            self._opened[root] = Store.open(root)
+        return self._opened[root]
 
     @work(exclusive=True, group="look")
     async def look(self) -> None:
@@ -174,7 +192,9 @@ class SessionsScreen(ListScreen):
                 told = (home_relative(folder), count(len(those), "session"))
                 items.append(Item(f"folder {folder}", told, heading=True))
             for item in those:
-                items += self._items(item)
+                if _key(item) not in self._rows:
+                    self._rows[_key(item)] = self._items(item)
+                items += self._rows[_key(item)]
         self.filled(items, at=at)
         self.show_strip()
 
