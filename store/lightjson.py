@@ -30,7 +30,8 @@ else:
             begin = len(text) - len(text.lstrip(SPACE))
             try:
                 value, end = make_scanner(_Context())(text, begin)
-            except StopIteration:
+            except (StopIteration, SystemError):
+                # Without json.decoder the scanner knows no error to raise, and Python says so of it.
                 raise ValueError("not JSON") from None
             if text[end:].strip(SPACE):
                 raise ValueError("something follows the JSON")

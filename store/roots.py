@@ -143,11 +143,13 @@ def refuse_unsafe(root: str) -> None:
 
 
 def places(home: Path) -> list[Place]:
-    """Every root of every workspace that can be read: a damaged one is no reason to record nothing in the others."""
+    """Every root of every workspace that can be read: a damaged one is told, and keeps nobody from the others."""
     found: list[Place] = []
     for workspace in _workspaces(home):
-        with suppress(StoreDamaged):
+        try:
             found += [Place(home, workspace, root) for root in _roots_of(workspace)]
+        except StoreDamaged as error:
+            note(str(error))
     return found
 
 
@@ -178,15 +180,23 @@ def _roots_of(workspace: Path) -> list[Root]:
         data = json.loads(file.read_bytes())
         return [Root(**item) for item in data["roots"]]
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        if not (workspace / "objects.git").is_dir():
+            return []
+        raise _nobodys(workspace, "is gone") from None
     except OSError as error:
         raise StoreDamaged(
             f"a workspace cannot be read ({error.strerror})", path=str(file), todo="check its owner"
         ) from None
     except (ValueError, KeyError, TypeError):
-        raise StoreDamaged(
-            "a workspace's list of roots cannot be read", path=str(file), todo="its folder is recorded anew"
-        ) from None
+        raise _nobodys(workspace, "cannot be read") from None
+
+
+def _nobodys(workspace: Path, how: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"the list of roots of a workspace {how}, so what it holds is not found",
+        path=str(workspace / "roots.json"),
+        todo="bring that file back; else its folder is recorded anew, in another workspace",
+    )
 
 
 def find(root: str, home: Path) -> Place | None:

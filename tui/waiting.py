@@ -1,4 +1,4 @@
-"""Tells on the error output what is not a command's answer: for whom it waits, that its folder was moved."""
+"""Tells on the error output what is not a command's answer: for whom it waits, what it noticed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,22 @@ def told() -> Generator[None]:
     if sys.stderr is None:
         yield
         return
-    with telling(_Line().tell, _note):
+    with telling(_Line().tell, _Notes().tell):
         yield
 
 
-def _note(text: str) -> None:
-    with suppress(OSError, ValueError):
-        sys.stderr.write(f"forkpoint: {text}\n")
-        sys.stderr.flush()
+class _Notes:
+    """Each thing that is worth knowing, once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def tell(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            with suppress(OSError, ValueError):
+                sys.stderr.write(f"forkpoint: {text}\n")
+                sys.stderr.flush()
 
 
 class _Line:

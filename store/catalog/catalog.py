@@ -84,7 +84,7 @@ class _Tables(TypedDict, total=False):
 
 
 _SHAPE = repr([kind._fields for kind in (Checkpoint, Stored, Row, Mark)] + [field.name for field in fields(Record)])
-VERSION = "3-" + hashlib.blake2b(_SHAPE.encode(), digest_size=4).hexdigest()
+VERSION = "4-" + hashlib.blake2b(_SHAPE.encode(), digest_size=4).hexdigest()
 _BLANK: _Meta = {"ledger": Mark("", 0, ""), "witness": {}, "damaged": []}
 
 

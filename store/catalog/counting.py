@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 
 from ..diff import count
 from ..errors import StoreDamaged
-from ..git.compare import compare
+from ..git.compare import Nodes, compare
 from ..git.reader import Objects, Stored
 from ..states import Node
 
@@ -25,11 +26,20 @@ def counted(objects: Objects, stored: Stored, have: Mapping[str, Stored]) -> Cou
     lines: tuple[int | None, int | None] = (None, None)
     if base is not None and checkpoint.complete:
         with suppress(StoreDamaged):
-            pairs = compare(objects, base, stored)
+            pairs = compare(objects, base, stored) | _outside(objects, base, stored)
             changed = len(pairs)
             if changed <= COUNTED:
                 lines = _lines(objects, pairs)
     return lines[0], lines[1], changed
+
+
+def _outside(objects: Objects, base: Stored, stored: Stored) -> Nodes:
+    """What differs of the files outside of the root of which both know: as `sides.outside_pairs` tells a diff."""
+    if (base.outside, base.outside_modes) == (stored.outside, stored.outside_modes):
+        return {}
+    old, new = objects.outside(base), objects.outside(stored)
+    both = {os.fsencode(path) for path in base.checkpoint.outside} & set(map(os.fsencode, stored.checkpoint.outside))
+    return {path: (old.get(path), new.get(path)) for path in both if old.get(path) != new.get(path)}
 
 
 def _lines(objects: Objects, pairs: dict[bytes, tuple[Node | None, Node | None]]) -> tuple[int, int]:

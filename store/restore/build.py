@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -64,7 +65,7 @@ def build(place: Place, change: Change, blobs: Blobs) -> int:
 
 def make_durable(place: Place, change: Change) -> None:
     """Returns when a file that was built is on the disk; what it is called is made durable with its folder."""
-    if change.after is None or change.after.kind != "file":
+    if change.after is None or change.after.kind != "file" or not _can_be_opened(change.after):
         return
     try:
         descriptor = os.open(place.new, CONTENT, dir_fd=place.folder)
@@ -168,7 +169,14 @@ def _fill(descriptor: int, place: Place, change: Change, after: Node, blobs: Blo
         raise StoreDamaged("the store gave other bytes than the checkpoint holds", todo="forkpoint verify")
     if found.mode != after.mode:
         raise PermissionError(errno.EPERM, f"mode {after.mode:o} cannot be set")
+    if not _can_be_opened(after):
+        os.fsync(descriptor)
     return os.fstat(descriptor).st_size
+
+
+def _can_be_opened(after: Node) -> bool:
+    """Whether its owner may read it; one that he may not is made durable while it is still open."""
+    return bool(after.mode & stat.S_IRUSR)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from .. import calls, live, operations
 from ..checkpoints import capture, imports
-from ..checkpoints.capture import Wanted
+from ..checkpoints.capture import Taken, Wanted
 from ..checkpoints.points import Checkpoint
 from ..conversation import forking, intended
-from ..errors import ForkpointError, Interrupted, Refused, storing
+from ..errors import ForkpointError, GitFailed, Interrupted, Refused, StoreUnwritable, storing
 from ..git.compare import Nodes
 from ..git.reader import Objects, Stored
 from ..model import ForkResult, Inventory, PathChange, RestoreResult
@@ -104,40 +104,24 @@ def change_files(
         before: dict[bytes, Node | None] = {}
         for change in wanted.changes:
             before.setdefault(change.path, change.before)
-        agent, session = _agent_and_id(workspace, record.session)
-        taken = capture.take(
-            place,
-            Wanted(
-                Checkpoint(
-                    reason="guard",
-                    agent=agent,
-                    session=session,
-                    entry=record.entry,
-                    text=f"before {'the' if record.kind in ('undo', 'redo') else 'it'} {record.summary}",
-                    operation=record.id,
-                    quiet=calls.quiet(calls.load(place.open_calls_file)),
-                ),
-                seen=look.walk if look is not None and look.moment == workspace.moment() else None,
-            ),
-            locked=True,
-            must_store=[(path, node) for path, node in before.items() if node is not None and node.kind != "folder"],
-            check=lambda found, held: _refuse_unlike(workspace.root, found, held, before),
-        )
-        # Later than its guard: a reader lays the operation's changes over the guard, not the other way round.
-        record = replace(record, guard=taken.id, time=max(operations.moment(), taken.time + 1))
-        record = first(record)
+        with _told_as_unchanged():
+            taken = _guard(workspace, place, record, before, look)
+            # Later than its guard: a reader lays the operation's changes over the guard, not the other way round.
+            record = replace(record, guard=taken.id, time=max(operations.moment(), taken.time + 1))
+            record = first(record)
         objects = workspace.objects()
         if not wanted.changes:
             return operations.append(place, objects, last(record)), apply.Outcome()
-        begun = journal.begin(
-            place.journal_file,
-            operation=record.id,
-            guard=taken.id,
-            target=record.point,
-            root=workspace.root,
-            changes=wanted.changes,
-            about=operations.encode(record).decode(),
-        )
+        with _told_as_unchanged():
+            begun = journal.begin(
+                place.journal_file,
+                operation=record.id,
+                guard=taken.id,
+                target=record.point,
+                root=workspace.root,
+                changes=wanted.changes,
+                about=operations.encode(record).decode(),
+            )
         with _told_as_interrupted(place):
             guard = workspace.stored(taken.id)
             assert guard is not None
@@ -150,6 +134,39 @@ def change_files(
         with suppress(OSError):  # it is recorded, hence over, whether its journal goes now or later
             journal.close(begun)
         return record, outcome
+
+
+def _guard(
+    workspace: Workspace, place: Place, record: Record, before: Mapping[bytes, Node | None], look: Look | None
+) -> Taken:
+    """Takes the checkpoint of the present that undo goes back to: it holds all that stands where something changes."""
+    agent, session = _agent_and_id(workspace, record.session)
+    draft = Checkpoint(
+        reason="guard",
+        agent=agent,
+        session=session,
+        entry=record.entry,
+        text=f"before {'the' if record.kind in ('undo', 'redo') else 'it'} {record.summary}",
+        operation=record.id,
+        quiet=calls.quiet(calls.load(place.open_calls_file)),
+    )
+    serves = look is not None and look.moment == workspace.moment()
+    return capture.take(
+        place,
+        Wanted(draft, seen=look.walk if look is not None and serves else None),
+        locked=True,
+        must_store=[(path, node) for path, node in before.items() if node is not None and node.kind != "folder"],
+        check=lambda found, held: _refuse_unlike(workspace.root, found, held, before),
+    )
+
+
+@contextmanager
+def _told_as_unchanged() -> Generator[None]:
+    """Says of what stops a restore before its first change that nothing was changed."""
+    try:
+        yield
+    except (StoreUnwritable, GitFailed) as error:
+        raise type(error)(f"nothing was changed: {error.what}", path=error.path, todo=error.todo) from None
 
 
 def _refuse_interrupted(place: Place) -> None:
@@ -257,10 +274,11 @@ def locked(place: Place, who: str) -> Generator[None]:
         if other.root.path == path or other.root.path.startswith(path + "/") or path.startswith(other.root.path + "/")
     ]
     with ExitStack() as stack:
-        for other in sorted(around, key=lambda item: item.root.path):
-            if os.path.isdir(other.root.path):
-                stack.enter_context(other.locked(who))
-                walks.forget(other)
+        with _told_as_unchanged():
+            for other in sorted(around, key=lambda item: item.root.path):
+                if os.path.isdir(other.root.path):
+                    stack.enter_context(other.locked(who))
+                    walks.forget(other)
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pwd
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from forkpoint.store.api import Store
 from forkpoint.store.errors import ForkpointError
 from forkpoint.store.home import data_folder
 
+from ..builders.cli import process
 from ..builders.folders import make
 
 
@@ -43,6 +45,20 @@ def test_a_damaged_workspace_is_told_and_the_others_work(tmp_path: Path, damage:
     assert len(other.tree().points) == 1
     told = [finding for finding in other.doctor() if str(lists[0]) in finding.what]
     assert [finding.ok for finding in told] == [False]
+
+
+def test_every_command_says_which_list_of_roots_is_lost_and_what_to_do(tmp_path: Path) -> None:
+    one, other = (Store.open(make(tmp_path / name, {"a": "1"})) for name in ("one", "other"))
+    one.save()
+    roots = next((one.home / "workspaces").glob("*/roots.json"))
+    other.save()
+    roots.write_text("{")
+    for command in (["save"], ["status"], ["restore", "now", "--files", "--yes"]):
+        answer = process(*command, cwd=tmp_path / "other")
+        lines = [line for line in answer.err.splitlines() if str(roots) in line]
+        assert len(lines) == 1 and "bring that file back" in lines[0], (command, answer)
+    roots.unlink()
+    assert str(roots) in process("log", cwd=tmp_path / "one").err
 
 
 def test_files_among_the_workspaces_are_passed_over(tmp_path: Path) -> None:

@@ -44,6 +44,22 @@ def test_what_the_original_takes_for_no_json_is_none(text: str) -> None:
         lightjson.loads(text)
 
 
+def test_what_is_no_json_is_refused_where_the_original_was_never_imported() -> None:
+    script = """
+import sys
+from forkpoint.store import lightjson
+for text in ("", "{", "[1", '{"a"', '{"a":1,', '"abc', '{"a":"\\\\u12"}', "{} x"):
+    try:
+        lightjson.loads(text)
+    except ValueError:
+        continue
+    sys.exit(f"{text} was taken")
+sys.exit("json was imported" if "json" in sys.modules else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_what_is_no_plain_value_is_refused_by_both() -> None:
     for module in (json, lightjson):
         with pytest.raises(TypeError):

@@ -269,7 +269,17 @@ def check_the_whole_way_there_and_back(place: Path) -> None:
     assert seen(place / "project") == whole(NOW)
 
 
+def check_a_file_that_its_owner_may_not_read(place: Path) -> None:
+    then: Tree = {b"drop": file("then", 0o200), b"open": file("then")}
+    now: Tree = {b"drop": file("now", 0o600), b"open": file("now")}
+    outcome = restored(place / "project", then, Contents(then, now))
+    assert outcome.done == (b"open",)
+    assert reasons(outcome.failed) == {b"drop": "it was written, but cannot be verified: permission denied"}
+    assert sorted(os.listdir(place / "project")) == ["drop", "open"]
+
+
 CHECKS = {
+    "write-only": check_a_file_that_its_owner_may_not_read,
     "read-only": check_a_read_only_folder,
     "whole way": check_the_whole_way_there_and_back,
 }
@@ -283,3 +293,9 @@ def test_a_read_only_folder_fails_its_paths_and_no_others(nobodys: Path) -> None
 def test_read_only_folders_come_and_go_without_rights(nobodys: Path) -> None:
     lay(nobodys / "project", NOW)
     as_nobody(nobodys, "whole way")
+
+
+def test_a_file_that_its_owner_may_not_read_is_written_and_told_as_not_verified(nobodys: Path) -> None:
+    lay(nobodys / "project", {b"drop": file("now", 0o600), b"open": file("now")})
+    as_nobody(nobodys, "write-only")
+    assert seen(nobodys / "project") == whole({b"drop": file("then", 0o200), b"open": file("then")})

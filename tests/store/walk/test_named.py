@@ -165,6 +165,8 @@ def test_a_file_outside_is_kept_shown_and_diffed_but_never_restored(
     first = next(
         point for point in Store.open(project).tree().points if (point.reason, point.side) == ("tool", "before")
     )
+    made = next(point for point in Store.open(project).tree().points if (point.reason, point.side) == ("tool", "after"))
+    assert (made.added, made.removed) == (1, 0)
     shown = forkpoint("show", record.id, "--json", "-C", project).json["changes"]["files"]
     assert [(file["path"], file["added"], file["notes"]) for file in shown] == [
         (str(notes), 1, ["outside of the folder"])
