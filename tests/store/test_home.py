@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pwd
-import shutil
 import subprocess
 import sys
 from pathlib import Path
