@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import bigdiff
 import report
 from growth import growth
 from history import history
@@ -89,6 +90,11 @@ def _reading(folder: Path, options: argparse.Namespace) -> list[Figure]:
     return _sessions("reading", folder, options.rounds, options.transcript)
 
 
+def _diff(folder: Path, options: argparse.Namespace) -> list[Figure]:
+    """TextArea takes half a minute of each round, so there are few."""
+    return bigdiff.figures(folder, max(1, options.rounds // 3), options.lines)
+
+
 GROUPS: dict[str, Group] = {
     "save": _save,
     "first": _first,
@@ -100,6 +106,7 @@ GROUPS: dict[str, Group] = {
     "transcript": _transcript,
     "listing": _listing,
     "reading": _reading,
+    "diff": _diff,
 }
 
 
@@ -131,10 +138,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--large", type=int, help="megabytes of the very large file (3,000)")
     parser.add_argument("--transcript", type=int, help="megabytes of a transcript (100)")
     parser.add_argument("--sessions", type=int, help="how many sessions are listed (2,000)")
+    parser.add_argument("--lines", type=int, help="how many lines the large diff has (100,000)")
     parser.add_argument("--quick", action="store_true", help="everything once and small: does the bench itself work?")
     options = parser.parse_args()
     usual = {"files": 50_000, "rounds": 9, "checkpoints": 10_000, "large": 3_000, "transcript": 100, "sessions": 2_000}
     quick = {"files": 2_000, "rounds": 1, "checkpoints": 1_000, "large": 100, "transcript": 5, "sessions": 50}
+    usual, quick = usual | {"lines": 100_000}, quick | {"lines": 10_000}
     for name, value in (quick if options.quick else usual).items():
         if getattr(options, name) is None:
             setattr(options, name, value)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
 
 CONTEXTS = (0, 1, 3, 6, 12, 25, 1_000_000)
 """Lines around a change that { and } go through; the last shows whole files."""
+MANY = 20_000
+"""Lines that the collector of garbage is told not to look through."""
+PATIENCE = 0.3
+"""Seconds for which the rest of a diff waits until its beginning is on the screen."""
 
 
 class DiffScreen(DiffSearch):
@@ -56,10 +62,22 @@ class DiffScreen(DiffSearch):
         items: Sequence[Item]
         asked: int
         """Which question it answers."""
+        painted: Event = field(default_factory=Event)
+        """Set when it is on the screen."""
 
-    def __init__(self, left: str, right: str | None, *, older: str = "", in_dialog: bool = False) -> None:
+    def __init__(
+        self,
+        left: str,
+        right: str | None,
+        *,
+        older: str = "",
+        in_dialog: bool = False,
+        paths: Sequence[bytes] = (),
+    ) -> None:
         super().__init__()
         self.left, self.right = left, right
+        self.paths = paths
+        """Only these are compared; all where none is named."""
         self.older = older or left
         """The side to which one goes back."""
         self.in_dialog = in_dialog
@@ -111,13 +129,20 @@ class DiffScreen(DiffSearch):
             if diff.whole:
                 # Worked out here, since keys should not wait for them.
                 _ = content.widest, content.side_of
+            if len(content) > MANY:
+                # Else the collector of garbage looks through all of these lines between two keys.
+                gc.freeze()
             return self.Compared(content, file_items(content, minus), asked)
 
         def compare(store: Store) -> DiffScreen.Compared:
             def begin(diff: Diff) -> None:
-                self.post_message(made(diff))
+                begun = made(diff)
+                if self.post_message(begun):
+                    # Two threads at work take turns: the screen comes first.
+                    begun.painted.wait(PATIENCE)
 
-            return made(store.diff(left, right, context=context, ignore_space=ignore_space, begin=begin))
+            found = store.diff(left, right, context=context, ignore_space=ignore_space, paths=self.paths, begin=begin)
+            return made(found)
 
         try:
             self.post_message(await self.ask(compare))
@@ -135,6 +160,7 @@ class DiffScreen(DiffSearch):
         self.pane.show(self.content, keep=keep, grown=begun)
         self.files.fill(message.items, at=str(max(self.pane.file, 0)))
         self.show_header()
+        self.call_after_refresh(message.painted.set)
 
     def show_header(self) -> None:
         if self.content is None:
