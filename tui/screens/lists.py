@@ -16,6 +16,7 @@ from ..widgets.choices import Told
 from ..widgets.lines import Lines, bindings
 from ..widgets.listing import Column, Item, Listing
 from ..widgets.sheet import Sheet, text
+from ..words import one_line
 from .page import Page
 
 
@@ -104,6 +105,8 @@ class ListScreen(Page):
         line.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
+        if self.list.items:
+            self.list.empty = f"Nothing here holds {one_line(event.value)}." if event.value else self.EMPTY
         self.list.filter(event.value)
         self.show_header()
 

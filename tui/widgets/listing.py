@@ -162,11 +162,18 @@ class Listing(Lines):
             return [(" " + self.empty, "muted")], ""
         item = self.items[self.shown[at - self._top]]
         if item.heading:
-            told, *about = item.cells
-            return [(" " + one_line(told), "strong"), *((f"  {one_line(more)}", "muted") for more in about)], ""
+            return self._heading(item.cells, width), ""
         inks = [*item.inks, *[column.ink for column in self.columns[len(item.inks) :]]]
         inks = [ink or column.ink for ink, column in zip(inks, self.columns, strict=True)]
         return self._row([one_line(cell) for cell in item.cells], inks, width), ""
+
+    def _heading(self, cells: Sequence[str], width: int) -> list[Span]:
+        """A name, of which the end counts most where it is cut, and what is told of it."""
+        name, *about = map(one_line, cells)
+        room = max(width - 1 - sum(cell_len(more) + 2 for more in about), 8)
+        if cell_len(name) > room:
+            name = self.signs.more + name[len(name) - room + 1 :]
+        return [(f" {name}", "strong"), *((f"  {more}", "muted") for more in about)]
 
     def _row(self, cells: Sequence[str], inks: Sequence[str], width: int) -> list[Span]:
         spans: list[Span] = [(" ", "text")]
