@@ -64,6 +64,15 @@ class Terminal:
         """Types characters."""
         self._tmux("send-keys", "-l", "--", text)
 
+    def resize(self, columns: int, lines: int) -> None:
+        """Gives the terminal another size."""
+        self._tmux("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def paste(self, text: str, *, bracketed: bool) -> None:
+        """Pastes a text; bracketed tells the program so, where it asked for that. Else it comes as if it were typed."""
+        self._tmux("set-buffer", "--", text)
+        self._tmux("paste-buffer", *(["-p"] if bracketed else []))
+
     def see(self, pattern: str, seconds: float = 40.0) -> str:
         """Waits until the screen shows what matches; gives the screen."""
         try:

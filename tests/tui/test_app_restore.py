@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.tui.screens.outcome import ForkedDialog, OutcomeDialog
 from forkpoint.tui.screens.restore import RestoreDialog
-from forkpoint.tui.widgets.choices import Told
 
 from tests.builders.app import a_parser, contents, focused, frame, main, press, running, settled, until
+from tests.builders.dialogs import told, whole
 from tests.builders.recorded import Recorded
 from tests.builders.tampering import git, place_of, ref_of
 
@@ -30,10 +31,6 @@ def store(agent: Recorded) -> Store:
     return agent.store()
 
 
-def told(app: object) -> str:
-    return app.screen.query_one("#told", Told).words  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_dialog_tells_what_goes_back_and_does_nothing_before_a_scope_is_chosen(
     agent: Recorded, size: tuple[int, int]
@@ -44,9 +41,11 @@ async def test_the_dialog_tells_what_goes_back_and_does_nothing_before_a_scope_i
         assert 'Go back to before prompt 2 "Now fold' in frame(pilot.app)
         assert focused(pilot.app) == "cancel"
         words = told(pilot.app)
-        assert "Restored   3 files" in words
-        assert "fold.py: goes, 2 lines" in words if size[1] > 22 else "fold.py" in words or "docs/notes.txt" in words
-        assert "Discarded" in words
+        lines = words.split("\n")
+        assert lines[0].startswith("Goes away  prompt “Now fold continuation lines” (")
+        assert lines[0].endswith(") · fold.py · 4 lines of parse.py")
+        assert lines[1].startswith("Restored   3 files  fold.py: goes, 2 lines")
+        assert lines[-1] == "Discarded  1 prompt stays as branch write-parser-headers · 2 files in the guard: u undoes"
         shown = frame(pilot.app)
         for button in ("Cancel esc", "Diff d", "Go back ctrl+s"):
             assert button in shown
@@ -195,6 +194,25 @@ async def test_a_restore_is_refused_during_an_open_call_until_it_is_confirmed_tw
         assert not (agent.project / "fold.py").exists()
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_last_line_is_how_to_go_on_where_an_agent_still_has_the_old_conversation(
+    agent: Recorded, size: tuple[int, int]
+) -> None:
+    agent.asked("And tabs")
+    agent.tell("PreToolUse", tool_name="Bash", tool_use_id="toolu_open", tool_input={"command": "sleep 60"})
+    async with running(agent.store(), size) as pilot:
+        await press(pilot, "K", "r", "b")
+        assert told(pilot.app).startswith("Claude Code is working here now (Bash, ")
+        await press(pilot, "ctrl+s", "ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OutcomeDialog))
+        lines = told(pilot.app).split("\n")
+        assert lines[-3].startswith("Claude Code is working here now (Bash, ")
+        assert lines[-3].endswith("): it still has the old conversation.")
+        assert lines[-2] == "To go on with this one:"
+        assert lines[-1].startswith(f"cd {agent.project} && claude --resume ")
+        await whole(pilot)
+
+
 async def test_what_the_engine_refuses_is_told_in_place(agent: Recorded) -> None:
     async with running(agent.store()) as pilot:
         await press(pilot, "u")
@@ -232,24 +250,117 @@ async def test_a_fork_proposes_a_name_and_is_made_by_ctrl_s_alone(agent: Recorde
     assert {line["sessionId"] for line in lines if "sessionId" in line} == {Path(new).stem}
 
 
-async def test_continuing_now_gives_the_terminal_to_the_agent_and_comes_back(
-    agent: Recorded, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_fork_s_files_stay_away_or_come_into_this_folder_by_their_inventory(
+    agent: Recorded, size: tuple[int, int]
 ) -> None:
-    ran: list[tuple[list[str], str]] = []
+    (agent.project / "fold.py").write_text("my own work\n")
+    before = contents(agent.project)
+    async with running(agent.store(), size) as pilot:
+        await press(pilot, "K", "f")
+        assert "Agent      Claude Code, as before: no other agent reads its form" in told(pilot.app)
+        assert "This folder and this conversation stay as they are." in told(pilot.app)
+        await whole(pilot)
+        await press(pilot, "b")
+        lines = told(pilot.app).split("\n")
+        assert lines[0].startswith("Goes away  prompt “Now fold continuation lines” (")
+        assert "Conflict ! 1 file   fold.py, changed since, unsure by whom: stays as it is" in told(pilot.app)
+        await whole(pilot)
+        assert contents(agent.project) == before
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OutcomeDialog))
+        assert told(pilot.app).startswith("Forked: 2 of 2 files went back, the conversation goes on as branch fold-")
+        await whole(pilot)
+        await press(pilot, "escape")
+        assert set(contents(agent.project)) == {"fold.py", "parse.py", "docs/notes.txt"}
+        assert (agent.project / "fold.py").read_text() == "my own work\n"
+        await press(pilot, "u", "ctrl+s")
+        await until(pilot, lambda: "Undone: 2 of 2 files" in frame(pilot.app))
+    assert contents(agent.project) == before
+    assert [branch.state for branch in agent.store().tree().branches] == ["active"]
+
+
+async def test_a_name_that_is_taken_is_told_while_it_is_typed(agent: Recorded) -> None:
+    async with running(agent.store()) as pilot:
+        await press(pilot, "K", "f", "shift+tab", "shift+tab", "shift+tab")
+        pilot.app.screen.query_one("#name").focus()
+        await press(pilot, "end", *["backspace"] * 40)
+        assert "A branch needs a name." in frame(pilot.app)
+        await press(pilot, *"write-parser-headers")
+        await until(pilot, lambda: 'there is a branch "write-parser-headers" already' in frame(pilot.app))
+        await press(pilot, "ctrl+s", *"-2")
+        await until(pilot, lambda: "already" not in frame(pilot.app))
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: "Branch write-parser-headers-2 is ready" in frame(pilot.app))
+
+
+Ran = list[tuple[list[str], str]]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
+    """The programs that were given the terminal, and their folders; the editor "adds" adds words, "fails" fails."""
+    found: Ran = []
 
     def runs(app: object, command: list[str], folder: str) -> str:
-        ran.append((list(command), folder))
-        return ""
+        found.append((list(command), folder))
+        if command[0] == "adds":
+            with open(command[1], "a") as file:
+                file.write(" and tabs\n")
+        return "fails ended with code 1." if command[0] == "fails" else ""
 
     monkeypatch.setattr("forkpoint.tui.running.run_in_terminal", runs)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("editor", "says"), [("adds", ["--", "Now fold continuation lines and tabs"]), ("", [])], ids=["editor", "none"]
+)
+async def test_continuing_now_gives_the_agent_the_prompt_as_the_editor_left_it(
+    agent: Recorded, ran: Ran, monkeypatch: pytest.MonkeyPatch, editor: str, says: list[str]
+) -> None:
+    monkeypatch.setenv("EDITOR", editor)
     async with running(agent.store()) as pilot:
-        await press(pilot, "K", "f")
+        await press(pilot, "K", "f", "ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForkedDialog))
+        assert ("Continue opens it in adds first, then Claude Code gets" in told(pilot.app)) == bool(editor)
         await press(pilot, "ctrl+s")
-        await until(pilot, lambda: "Continue now" in frame(pilot.app))
+        await until(pilot, lambda: "Back from Claude Code: nothing was said." in frame(pilot.app))
+    command, folder = ran[-1]
+    assert command[:2] == ["claude", "--resume"]
+    assert command[3:] == says
+    assert folder == str(agent.project)
+    assert len(ran) == (2 if editor else 1)
+
+
+async def test_an_editor_that_fails_starts_no_agent(agent: Recorded, ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "fails")
+    async with running(agent.store()) as pilot:
+        await press(pilot, "K", "f", "ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForkedDialog))
+        await press(pilot, "y", "ctrl+s")
+        words = "fails ended with code 1. The agent was not started.  the prompt is in the clipboard"
+        await until(pilot, lambda: main(pilot.app).notice.words == f"! {words}")
+        assert pilot.app.clipboard == "Now fold continuation lines"
+    assert [command[0] for command, _ in ran] == ["fails"]
+
+
+async def test_what_the_agent_added_is_shown_when_the_app_comes_back(
+    agent: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def works(app: object, command: list[str], folder: str) -> str:
+        resumed = agent.goes_on(command[2])
+        resumed.asked("Fold them, and tabs")
+        resumed.stops("Tabs too.")
+        return ""
+
+    monkeypatch.setattr("forkpoint.tui.running.run_in_terminal", works)
+    async with running(agent.store()) as pilot:
+        await press(pilot, "K", "f", "ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForkedDialog))
         await press(pilot, "ctrl+s")
-        await until(pilot, lambda: bool(ran))
-    assert ran[0][0][:2] == ["claude", "--resume"]
-    assert ran[0][1] == str(agent.project)
+        await until(pilot, lambda: "Back from Claude Code: 1 prompt, 2 entries came." in frame(pilot.app))
+        await until(pilot, lambda: "Fold them, and tabs" in frame(pilot.app))
 
 
 DIES = """

@@ -18,7 +18,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from ...store.errors import ForkpointError
-from ...store.model import Diff, RestoreResult
+from ...store.model import Diff
 from ...store.text import path_text
 from ..actions import Where
 from ..running import edit_file
@@ -33,11 +33,11 @@ from ..widgets.listing import Item
 from ..widgets.sheet import text
 from ..words import count, one_line
 from .diffsearch import DiffSearch
+from .outcomes import Outcomes
 
 if TYPE_CHECKING:
     from ...store.api import Store
-    from .acting import Acting
-    from .restore import GoBack
+    from .ways import Done
 
 CONTEXTS = (0, 1, 3, 6, 12, 25, 1_000_000)
 """Lines around a change that { and } go through; the last shows whole files."""
@@ -322,19 +322,21 @@ class DiffScreen(DiffSearch):
 
     def action_restore_file(self) -> None:
         """Goes back to the older side; from a dialog, back to it."""
-        from .restore import GoBack, RestoreDialog
+        from .restore import RestoreDialog
+        from .ways import GoBack
 
         if self.in_dialog:
             self.leave(None)
         else:
             self.open(RestoreDialog(GoBack(self.older, 0)), self._went_back)
 
-    def _went_back(self, done: tuple[GoBack, RestoreResult] | None) -> None:
+    def _went_back(self, done: Done | None) -> None:
+        """Leaves it to the screen over which things are done; what stands between tells it too."""
         if done is None:
             return
-        beneath: Acting = self.app.screen_stack[-2]  # type: ignore[assignment]
+        beneath = next(screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Outcomes))
         self.leave(None)
-        beneath.call_later(beneath._went_back, done)
+        beneath.call_later(beneath.acted, done)
 
     def action_close(self) -> None:
         if not self.notice.hush() and not self.stop_searching():

@@ -36,18 +36,21 @@ class Outcomes(Page):
         way, result = done
         self.done_something(way, result)
         if isinstance(result, ForkResult):
-            self.notice.say(f"Branch {one_line(result.branch)} is ready.", then=way.way_back)
+            self.tell(f"Branch {one_line(result.branch)} is ready.", then=way.way_back)
             self.app.push_screen(ForkedDialog(result), self.go_on)
             return
         line = result_line(way.done, result)
         missed = [*result.failed, *result.late_conflicts]
-        self.notice.say(line, "attention" if missed else "text", then=way.way_back)
+        self.tell(line, "attention" if missed else "text", then=way.way_back)
         if missed or result.fork is not None:
             dialog = OutcomeDialog(line, way.way_back, result)
             self.app.push_screen(dialog, lambda fork: self._after(way, result, fork))
 
-    def _went_back(self, done: Done | None) -> None:
-        self.acted(done)
+    def tell(self, words: str, ink: str = "text", *, then: str = "") -> None:
+        """Says it here, and in the screen that is in front of this one."""
+        front = self.app.screen
+        for page in {self, front if isinstance(front, Page) else self}:
+            page.notice.say(words, ink, then=then)
 
     def _after(self, way: Way, result: RestoreResult, fork: ForkResult | None) -> None:
         """Goes on in the agent; or shows the inventory again, where files changed between it and the act."""

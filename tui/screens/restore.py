@@ -20,9 +20,7 @@ from ..widgets.choices import Choice, Option, Press, Tick
 from ..widgets.lines import bindings
 from ..widgets.sheet import Paragraph, text
 from .dialog import Dialog
-from .ways import Done, GoBack, Planned, Way, Wish
-
-__all__ = ["GoBack", "RestoreDialog"]
+from .ways import Done, Planned, Way, Wish
 
 SCOPES = (Option("files", "files", "f"), Option("conversation", "conversation", "c"), Option("both", "both", "b"))
 ON_CONFLICT = (Option("keep", "keep mine"), Option("checkpoint", "the checkpoint's"), Option("merge", "merge"))
