@@ -138,6 +138,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("all_folders", "a", "All folders", "sessions of this folder, of all folders", "sessions", "lists", footer=4),
     Action("moment_diff", "d", "Diff", "what changed up to this point", "moments", "lists", footer=4),
     Action("moment_now", "D", "Diff to now", "what changed from this point to now", "moments", "lists", footer=5),
+    Action("moment_mark", "space", "Mark", "mark this point as the left side of a diff", "moments", "lists", footer=6),
     Action("moment_copy", "y", "Copy the id", "copy this point's id", "moments", "lists"),
     # Search
     Action("go_there", "enter", "Go there", "go to the row, or to the file as it was", "found", "search", 1, False),

@@ -22,6 +22,7 @@ from .theme import Signs, signs_for, themes
 if TYPE_CHECKING:
     from ..store.api import Store
     from .glance import Glance
+    from .marking import Mark
     from .outline import Outline
 
 Answer = TypeVar("Answer")
@@ -70,6 +71,8 @@ class ForkpointApp(App[None]):
         """Why the app ended before it could show anything."""
         self.first_session = session
         self.signs = signs or signs_for()
+        self.marked: Mark | None = None
+        """The checkpoint with which the next diff compares."""
         self.searched = ""
         """What was looked for last in everything."""
         self._clock = clock

@@ -56,8 +56,17 @@ def edit_file(app: ForkpointApp, path: str, line: int) -> str:
         return "No editor is named: set EDITOR."
     if not os.path.isfile(path):
         return "The file is not in the folder now, so there is nothing to edit."
-    place = [] if os.path.basename(words[0]) in ("code", "subl") else [f"+{line}"]
-    return run_in_terminal(app, [*words, *place, path], os.path.dirname(path))
+    return run_in_terminal(app, [*words, *at_line(words[0], path, line)], os.path.dirname(path))
+
+
+def at_line(program: str, path: str, line: int) -> list[str]:
+    """A file and its line as an editor takes them."""
+    name = os.path.basename(program)
+    if name in ("code", "code-insiders", "codium", "cursor", "windsurf"):
+        return ["--goto", f"{path}:{line}"]
+    if name in ("hx", "helix", "subl", "zed", "lapce"):
+        return [f"{path}:{line}"]
+    return [f"+{line}", path]
 
 
 def edited(app: ForkpointApp, text: str) -> Edited:

@@ -60,15 +60,17 @@ class Acting(Outcomes):
         if found is None or outline is None:
             return
         row, _ = found
-        if self.timeline.marked:
-            marked = outline.rows[outline.index[self.timeline.marked]]
-            left, right = outline.checkpoint_at(marked), outline.checkpoint_at(row)
-            if left is None or right is None:
-                self.notice.say("No checkpoint stands at or before one of the two rows.")
-            elif left.id == right.id:
+        marked = self.app.marked
+        if marked is not None:
+            right = outline.checkpoint_at(row)
+            if right is None:
+                self.notice.say("No checkpoint stands at or before this row.")
+            elif marked.root != self.app.store.root:
+                self.notice.say("The mark is in another folder.", then="space marks this row instead")
+            elif marked.point == right.id:
                 self.notice.say("Both rows stand for the same checkpoint.", then="@ goes to where the files are")
             else:
-                self.open(DiffScreen(left.id, right.id))
+                self.open(DiffScreen(marked.point, right.id, older=marked.older(right.id, right.time)))
             return
         ends = outline.ends(row)
         if ends is None:

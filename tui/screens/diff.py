@@ -167,13 +167,15 @@ class DiffScreen(DiffSearch):
             return
         diff, signs = self.content.diff, self.app.signs
         right = self._facts(diff)
+        only = f"of {', '.join(map(path_text, self.paths))}  " if self.paths else ""
         ends = [one_line(diff.left), one_line(diff.right)]
-        room = self.size.width - 12 - spans_length(right)
+        room = self.size.width - 12 - spans_length([*right, (only, "strong")])
         if sum(map(cell_len, ends)) > room:
             # The shorter end leaves its room to the other one.
             first = min(cell_len(ends[0]), max(room // 2, room - cell_len(ends[1])))
             ends = [clip_title(ends[0], first, signs.more), clip_title(ends[1], room - first, signs.more)]
-        left = [("Diff  ", "strong"), (ends[0], "text"), (f" {signs.arrow} ", "muted"), (ends[1], "text")]
+        named: list[Span] = [("Diff  ", "strong"), (only, "strong")]
+        left = [*named, (ends[0], "text"), (f" {signs.arrow} ", "muted"), (ends[1], "text")]
         self.query_one("#header", Bar).show(left, right)
 
     def _facts(self, diff: Diff) -> list[Span]:

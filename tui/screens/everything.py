@@ -12,6 +12,7 @@ from textual.binding import Binding
 from ...store.errors import ForkpointError
 from ...store.model import Moment, SessionInfo
 from ..actions import Where
+from ..marking import Mark
 from ..outline import Outline
 from ..rows import Row
 from ..widgets.bars import Bar
@@ -158,9 +159,11 @@ class EverythingScreen(ListScreen):
     def action_moment_diff(self) -> None:
         from .diff import DiffScreen
 
-        row = self.row
+        row, marked = self.row, self.app.marked
         if row is None or row.root != self.app.store.root:
             self.notice.say("This point is in another folder.", then="Enter goes there")
+        elif marked is not None and marked.root == row.root and row.points and row.points[-1] != marked.point:
+            self.open(DiffScreen(marked.point, row.points[-1], older=marked.older(row.points[-1], row.time)))
         elif row.left and row.right:
             self.open(DiffScreen(row.left, row.right))
         else:
@@ -176,6 +179,18 @@ class EverythingScreen(ListScreen):
             self.open(DiffScreen(row.points[-1], None))
         else:
             self.notice.say("This row has no checkpoint.")
+
+    def action_moment_mark(self) -> None:
+        """The row becomes the one side of the next diff; once more takes the mark away."""
+        row, marked = self.row, self.app.marked
+        if row is None or not row.points:
+            self.notice.say("This row has no checkpoint.")
+        elif marked is not None and marked.point == row.points[-1]:
+            self.app.marked = None
+            self.notice.say("The mark is gone.")
+        else:
+            self.app.marked = Mark(row.points[-1], row.time, row.root)
+            self.notice.say("Marked: d on another row compares the two.")
 
     def action_moment_copy(self) -> None:
         if self.row is not None:

@@ -76,7 +76,7 @@ def looked_for(timeline: Timeline, signs: Signs) -> list[Span]:
     if timeline.needle:
         number = f"{timeline.hit_number} of " if timeline.hit_number else ""
         spans.append((f"/{one_line(timeline.needle)}  {number}{count(len(timeline.hits), 'hit')}", "muted"))
-    if timeline.marked:
+    if timeline.app.marked:
         spans.append((f"  {signs.mark} marked", "muted"))
     if timeline.unseen:
         spans.append((f"  {timeline.unseen:,} new below, G goes there", "attention"))

@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from ...store.errors import ForkpointError
 from ..detail.asked import Tab
+from ..marking import Mark
 from ..rows import Row
 from ..widgets.lines import Lines
 from ..words import count, one_line
@@ -133,11 +134,26 @@ class Moving(Acting):
         self.timeline.repaint()
 
     def action_mark(self) -> None:
-        row = self.timeline.row
-        if row is not None and row.target:
-            self.timeline.marked = "" if self.timeline.marked == row.key else row.key
+        row, outline = self.timeline.row, self.timeline.outline
+        if row is None or outline is None or not row.target:
+            return
+        point = outline.checkpoint_at(row)
+        if self.timeline.marked == row.key:
+            self.unmark()
+        elif point is None:
+            self.notice.say("No checkpoint stands at or before this row.")
+        else:
+            self.app.marked = Mark(point.id, point.time, self.app.store.root)
+            self.timeline.marked = row.key
             self.timeline.repaint()
             self.show_status()
+
+    def unmark(self) -> None:
+        """Takes the mark away, wherever it was set."""
+        self.app.marked = None
+        self.timeline.marked = ""
+        self.timeline.repaint()
+        self.show_status()
 
     def _show_tab(self, tab: Tab) -> None:
         self.tab = tab
@@ -177,10 +193,8 @@ class Moving(Acting):
         elif self.timeline.filter != "all":
             self.timeline.show_only("all")
             self.show_header()
-        elif self.timeline.marked:
-            self.timeline.marked = ""
-            self.timeline.repaint()
-            self.show_status()
+        elif self.app.marked:
+            self.unmark()
 
     # The line: search, and going to a name
 

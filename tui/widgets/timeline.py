@@ -66,7 +66,7 @@ class Timeline(Shown, Lines):
         self.outline = outline
         if first or changed:
             self.open_newest()
-            self.marked, seen = "", None
+            seen = None
             self._seen = outline.told
         self._find()
         self._show(seen)
