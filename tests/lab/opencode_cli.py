@@ -10,10 +10,11 @@ import sqlite3
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from . import npm
+from . import npm, script
 from .real_agent import RealAgent
-from .stub_llm import Json, Script, Step, Tool
+from .stub_llm import Json, Script, Tool
 from .terminal import Terminal, wait_until
 
 VERSION = "1.18.33"
@@ -135,12 +136,12 @@ class OpenCodeCli(RealAgent):
 
     def tell(self, screen: Terminal, prompt: str, answer: str = "") -> None:
         """Types and sends a prompt, and waits for the answer."""
-        ended = len(self.rows(ENDED))
+        ended = self.rows(ENDED)
         screen.type(prompt)
         screen.see(prompt)
         screen.press("Enter")
         screen.see(re.escape(answer or self.answer(prompt)))
-        wait_until(lambda: len(self.rows(ENDED)) > ended, f"{prompt} is answered")
+        wait_until(lambda: any(row not in ended for row in self.rows(ENDED)), f"{prompt} is answered")
 
     def start(self, prompt: str, *options: str) -> subprocess.Popen[bytes]:
         """One turn without a screen, not waited for."""
@@ -162,46 +163,25 @@ class OpenCodeCli(RealAgent):
             return [dict(row) for row in connection.execute(query)]
 
 
-def write(file: Path, content: str) -> Tool:
-    return Tool("write", {"filePath": str(file), "content": content})
+class Tools(NamedTuple):
+    """OpenCode's tools in a project."""
 
+    project: Path
 
-def edit(file: Path, old: str, new: str) -> Tool:
-    return Tool("edit", {"filePath": str(file), "oldString": old, "newString": new})
+    def read(self, path: str) -> Tool:
+        return Tool("read", {"filePath": str(self.project / path)})
 
+    def write(self, path: str, content: str) -> Tool:
+        return Tool("write", {"filePath": str(self.project / path), "content": content})
 
-def shell(command: str) -> Tool:
-    return Tool("bash", {"command": command, "description": "a command"})
+    def edit(self, path: str, old: str, new: str) -> Tool:
+        return Tool("edit", {"filePath": str(self.project / path), "oldString": old, "newString": new})
+
+    def shell(self, command: str) -> Tool:
+        return Tool("bash", {"command": command, "description": "a command"})
 
 
 def turns(project: Path) -> Script:
-    """Three turns of edits and shell commands in a project, and some for special occasions."""
-    new, old = project / "new.txt", project / "existing.txt"
+    """The turns of `script.turns`, in the tools of this agent."""
     job = {"description": "small job", "prompt": "SUBJOB: write sub.txt", "subagent_type": "general"}
-    return {
-        "TURN1": (
-            Step("I write a new file.", (write(new, "new v1\n"),)),
-            Step("I read a file that existed.", (Tool("read", {"filePath": str(old)}),)),
-            Step("I edit both.", (edit(old, "line two", "line two EDITED"), edit(new, "v1", "v2"))),
-            Step("I delete and rename.", (shell("rm todelete.txt && mv torename.txt renamed.txt"),)),
-            Step("TURN1 is done."),
-        ),
-        "TURN2": (
-            Step("I edit again.", (edit(new, "v2", "v3"),)),
-            Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
-            Step("TURN2 is done."),
-        ),
-        "TURN3": (
-            Step("A command that fails.", (shell("exit 3"),)),
-            Step("I write in a new folder.", (write(project / "sub/dir/three.txt", "three\n"),)),
-            Step("TURN3 is done."),
-        ),
-        "TURNSLOW": (
-            Step("I write.", (write(project / "slow.txt", "slow v1\n"),)),
-            Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
-            Step("TURNSLOW is done."),
-        ),
-        "TURNAGENT": (Step("I start a sub-agent.", (Tool("task", job),)), Step("TURNAGENT is done.")),
-        "SUBJOB": (Step("I write.", (write(project / "sub.txt", "by the sub-agent\n"),)), Step("SUBJOB is done.")),
-        "QUESTION": (Step("Just an answer, no tools."),),
-    }
+    return script.turns(Tools(project), Tool("task", job))
