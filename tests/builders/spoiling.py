@@ -93,6 +93,21 @@ def _other_types(seed: int) -> Callable[[bytes], bytes]:
     return change
 
 
+def _deep(levels: int) -> Callable[[bytes], bytes]:
+    """Every object gets a member that is nested so deeply."""
+
+    def deeper(value: object) -> object:
+        if isinstance(value, dict):
+            return {**{key: deeper(inner) for key, inner in value.items()}, "deep": "@"}
+        return [deeper(inner) for inner in value] if isinstance(value, list) else value
+
+    def change(data: bytes) -> bytes:
+        lines = [json.dumps(deeper(json.loads(line)), separators=(",", ":")).encode() for line in data.splitlines()]
+        return b"".join(line + b"\n" for line in lines).replace(b'"@"', b"[" * levels + b"]" * levels)
+
+    return change
+
+
 def _noise(seed: int) -> Callable[[bytes], bytes]:
     """Some bytes become others."""
 
@@ -128,6 +143,8 @@ SPOILS: dict[str, Spoil] = {
     "junk in the middle": Spoil(_put(b"not a record\n", 0.5), told=True, keeps=BOTH, lines=True),
     "junk at the end": Spoil(_put(b"\xff\xfe junk", 1), keeps=BOTH, lines=True),
     "a deep line": Spoil(_put(DEEP, 0.5), told=True, keeps=BOTH, lines=True),
+    "values 300 deep": Spoil(_text(_deep(300)), keeps=BOTH, lines=True),
+    "values almost too deep": Spoil(_text(_deep(930)), lines=True),
     "an unknown record": Spoil(_put(b'{"type":"brand-new","payload":{"x":1}}\n', 0.5), keeps=BOTH, lines=True),
     "a huge line": Spoil(_huge, told=True, keeps=BOTH, lines=True),
     "two records in one line": Spoil(_lines(_run_together), lines=True),
