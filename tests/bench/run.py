@@ -95,6 +95,13 @@ def _diff(folder: Path, options: argparse.Namespace) -> list[Figure]:
     return bigdiff.figures(folder, max(1, options.rounds // 3), options.lines)
 
 
+def _search(folder: Path, options: argparse.Namespace) -> list[Figure]:
+    """The search's figures, from a process of their own, which needs much memory to write the sessions."""
+    command = [sys.executable, HERE / "search.py", str(options.rounds), str(options.entries)]
+    found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder).stdout)
+    return [Figure(*members) for members in found]
+
+
 GROUPS: dict[str, Group] = {
     "save": _save,
     "first": _first,
@@ -106,6 +113,7 @@ GROUPS: dict[str, Group] = {
     "transcript": _transcript,
     "listing": _listing,
     "reading": _reading,
+    "search": _search,
     "diff": _diff,
 }
 
@@ -139,10 +147,27 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--transcript", type=int, help="megabytes of a transcript (100)")
     parser.add_argument("--sessions", type=int, help="how many sessions are listed (2,000)")
     parser.add_argument("--lines", type=int, help="how many lines the large diff has (100,000)")
+    parser.add_argument("--entries", type=int, help="how many entries are searched (50,000)")
     parser.add_argument("--quick", action="store_true", help="everything once and small: does the bench itself work?")
     options = parser.parse_args()
-    usual = {"files": 50_000, "rounds": 9, "checkpoints": 10_000, "large": 3_000, "transcript": 100, "sessions": 2_000}
-    quick = {"files": 2_000, "rounds": 1, "checkpoints": 1_000, "large": 100, "transcript": 5, "sessions": 50}
+    usual = {
+        "files": 50_000,
+        "rounds": 9,
+        "checkpoints": 10_000,
+        "large": 3_000,
+        "transcript": 100,
+        "sessions": 2_000,
+        "entries": 50_000,
+    }
+    quick = {
+        "files": 2_000,
+        "rounds": 1,
+        "checkpoints": 1_000,
+        "large": 100,
+        "transcript": 5,
+        "sessions": 50,
+        "entries": 2_000,
+    }
     usual, quick = usual | {"lines": 100_000}, quick | {"lines": 10_000}
     for name, value in (quick if options.quick else usual).items():
         if getattr(options, name) is None:
