@@ -92,7 +92,7 @@ def watched(root: str) -> tuple[str, ...]:
 
 def written(root: str) -> tuple[str, ...]:
     """Folders into which forks are written (backups by way of the folder above their own) and settings."""
-    from ..forms.commandhooks import folders_of
+    from ..forms.installing import folders_of
     from .settings import settings_file
 
     return (project_folder(root), os.path.dirname(backups("any")), *folders_of(settings_file, root))

@@ -42,7 +42,7 @@ def folders_in(folder: str) -> list[str]:
 
 def written(root: str) -> tuple[str, ...]:
     """Folders into which forks are written, and hooks."""
-    from ..forms.commandhooks import folders_of
+    from ..forms.installing import folders_of
     from .settings import settings_file
 
     return (*watched(root), day_of(), *folders_of(settings_file, root))

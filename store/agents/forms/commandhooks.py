@@ -12,14 +12,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from ... import jsontext
 from ...errors import ForkpointError
 from ...executable import check_callable
 from ...jsontext import Edit, Node, NotJson
-from ...rewrite import Change, carry_out, read, whole
+from ...rewrite import Change, read, whole
 from . import shellline
+from .installing import Installer, SettingsFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +51,12 @@ class Installed:
     """Why the agent does not read the file, in words; "" when it does."""
 
 
-class SettingsFile(Protocol):
-    def __call__(self, *, everywhere: bool, root: str | os.PathLike[str], env: Mapping[str, str]) -> str:
-        """The person's own settings file, or the project's."""
-        ...
-
-
-def folders_of(file: SettingsFile, root: str) -> tuple[str, str]:
-    """The folders of the person's settings, and of a root's."""
-    found = [os.path.dirname(file(everywhere=everywhere, root=root, env=os.environ)) for everywhere in (True, False)]
-    return found[0], found[1]
-
-
 def _nothing(top: Node) -> str:
     return ""
 
 
 @dataclass(frozen=True)
-class CommandHooks:
+class CommandHooks(Installer):
     """Our hooks in the settings of one agent; an agent's module `settings` takes its functions from here."""
 
     agent: str
@@ -87,42 +76,10 @@ class CommandHooks:
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
     """Further keys of each hook: a name, where the agent shows one."""
 
-    def install(
-        self,
-        *,
-        everywhere: bool,
-        root: str | os.PathLike[str],
-        executable: str,
-        backups: str | os.PathLike[str],
-        dry_run: bool = False,
-        env: Mapping[str, str] = os.environ,
-    ) -> Change:
-        """Adds our hooks to a settings file; does nothing when they are there.
-
-        backups is the folder of the store that old settings files are kept in. Raises ForkpointError when the file is
-        no JSON that the agent reads, or cannot be read or written; the file is then as it was.
-        """
-        change = self.plan_install(self.file(everywhere=everywhere, root=root, env=env), executable)
-        return change if dry_run or not change.changes else carry_out(change, Path(backups))
-
-    def uninstall(
-        self,
-        *,
-        everywhere: bool,
-        root: str | os.PathLike[str],
-        backups: str | os.PathLike[str],
-        dry_run: bool = False,
-        env: Mapping[str, str] = os.environ,
-    ) -> Change:
-        """Takes our hooks out of a settings file, and the file with them when it held nothing else; as `install`."""
-        change = self.plan_uninstall(self.file(everywhere=everywhere, root=root, env=env))
-        return change if dry_run or not change.changes else carry_out(change, Path(backups))
-
     def installed(self, root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> tuple[Installed, ...]:
         """Our hooks in the person's and the project's settings; a file that cannot be read counts as without them."""
         found: list[Installed] = []
-        for everywhere in (True, False):
-            file = self.file(everywhere=everywhere, root=root, env=env)
+        for file in self.files(root, env):
             try:
                 text = _decoded(Path(file).read_bytes())
                 top = jsontext.parse(text)
@@ -147,8 +104,7 @@ class CommandHooks:
         return "" if "" in problems else problems[0]
 
     def _broken(self, root: str | os.PathLike[str], env: Mapping[str, str]) -> str:
-        for everywhere in (True, False):
-            file = self.file(everywhere=everywhere, root=root, env=env)
+        for file in self.files(root, env):
             try:
                 jsontext.parse(_decoded(Path(file).read_bytes()))
             except OSError:
@@ -163,7 +119,7 @@ class CommandHooks:
         return shellline.line(self.agent, executable, tells=tells, patience=self.patience)
 
     def plan_install(self, file: str, executable: str) -> Change:
-        """What `install` would do to this file."""
+        """The file with a hook of ours for each event."""
         check_callable(executable)
         before = read(file)
         if before is None:
@@ -179,7 +135,7 @@ class CommandHooks:
         return Change(file, before, _encoded(after), _lines(file, text, cuts, cleaned, edits))
 
     def plan_uninstall(self, file: str) -> Change:
-        """What `uninstall` would do to this file."""
+        """The file without any hook of ours."""
         before = read(file)
         if before is None:
             return Change(file, None, None, ())

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ...errors import ForkpointError
 from ...executable import check_callable
-from ...rewrite import Change, carry_out, read, whole
-from .commandhooks import SettingsFile
+from ...rewrite import Change, read, whole
+from .installing import Installer, SettingsFile
 
 _MARK = re.compile(rb"// forkpoint ([a-z]+) ([0-9a-f]{64}) (\".*\"): made by forkpoint install\b[^\n]*\n")
 
@@ -34,7 +34,7 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class OwnFile:
+class OwnFile(Installer):
     """Our file for one agent; an agent's module `settings` takes its functions from here."""
 
     agent: str
@@ -53,52 +53,25 @@ class OwnFile:
         said = f"made by forkpoint install, taken away by forkpoint uninstall {self.agent}"
         return f"// forkpoint {self.agent} {digest} {json.dumps(executable)}: {said}\n".encode() + body
 
-    def install(
-        self,
-        *,
-        everywhere: bool,
-        root: str | os.PathLike[str],
-        executable: str,
-        backups: str | os.PathLike[str],
-        dry_run: bool = False,
-        env: Mapping[str, str] = os.environ,
-    ) -> Change:
-        """Writes our file; does nothing when it is there.
-
-        backups is the folder of the store that an older version of it is kept in. Raises ForkpointError when another
-        file stands in its place, or when it cannot be written; then nothing was changed.
-        """
-        file = self.file(everywhere=everywhere, root=root, env=env)
+    def plan_install(self, file: str, executable: str) -> Change:
+        """Our file, over an older one of ours at the most. Raises ForkpointError for one that is not."""
         before = read(file)
         if before is not None:
             self._refuse_strange(file, before)
-        change = whole(file, before, self.text(executable))
-        return change if dry_run or not change.changes else carry_out(change, Path(backups))
+        return whole(file, before, self.text(executable))
 
-    def uninstall(
-        self,
-        *,
-        everywhere: bool,
-        root: str | os.PathLike[str],
-        backups: str | os.PathLike[str],
-        dry_run: bool = False,
-        env: Mapping[str, str] = os.environ,
-    ) -> Change:
-        """Takes our file away; one that is not ours stays. Raises ForkpointError for one that was changed since."""
-        file = self.file(everywhere=everywhere, root=root, env=env)
+    def plan_uninstall(self, file: str) -> Change:
+        """No file of ours; one that is not ours stays. Raises ForkpointError for one that was changed since."""
         before = read(file)
-        ours = self._ours(file, before)
-        if before is None or ours is None:
+        if before is None or self._ours(file, before) is None:
             return Change(file, before, before, ())
         self._refuse_strange(file, before)
-        change = whole(file, before, None)
-        return change if dry_run else carry_out(change, Path(backups))
+        return whole(file, before, None)
 
     def installed(self, root: str | os.PathLike[str], env: Mapping[str, str] = os.environ) -> tuple[Installed, ...]:
         """Our files for the person and for the project; one that cannot be read counts as none."""
         found: list[Installed] = []
-        for everywhere in (True, False):
-            file = self.file(everywhere=everywhere, root=root, env=env)
+        for file in self.files(root, env):
             try:
                 ours = self._ours(file, Path(file).read_bytes())
             except OSError:

@@ -121,7 +121,7 @@ def watched(root: str) -> tuple[str, ...]:
 
 def written(root: str) -> tuple[str, ...]:
     """Folders into which forks are written, and settings."""
-    from ..forms.commandhooks import folders_of
+    from ..forms.installing import folders_of
     from .settings import settings_file
 
     return (chats_of(root), *folders_of(settings_file, root))

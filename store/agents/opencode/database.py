@@ -69,17 +69,25 @@ def content(path: str, session: str) -> BytesIO:
     return made
 
 
+_NO_PART = ("", "", b"")
+
+
 def _write(made: BytesIO, tables: Tables, session: str, info: Json) -> None:
     made.write(session_line(info))
     removed = Removed() if tables.removals(session) else None
-    for uid, data in tables.messages(session):
+    messages = tables.messages(session)
+    # One query for all: a query for each message takes as long as all that is read.
+    parts = tables.all_parts(session)
+    message, part, inner = next(parts, _NO_PART)
+    for uid, data in messages:
         made.write(message_line(uid, data))
         if removed is not None:
             removed.stands(uid, data)
-        for part, inner in tables.parts(uid):
+        while part and message == uid:
             made.write(part_line(part, uid, inner))
             if removed is not None:
                 removed.stands_in(uid, part)
+            message, part, inner = next(parts, _NO_PART)
     if removed is not None:
         for line in removed.lines(lambda: tables.events(session)):
             made.write(line)

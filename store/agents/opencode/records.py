@@ -156,7 +156,6 @@ decode_line = msgspec.json.Decoder(Line).decode
 decode_data = msgspec.json.Decoder(Data).decode
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 _NAMED = re.compile(rb'\{"kind":"(?:message|part)","id":"([^"\\]*)"')
-_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def session_line(info: Json) -> bytes:
@@ -219,7 +218,8 @@ def session_of(name: str) -> str:
 def _word(uid: object) -> bytes:
     """An id as JSON; nearly all are plain words."""
     text = uid if isinstance(uid, str) else ""
-    return b'"%b"' % text.encode() if _PLAIN.fullmatch(text) else dumped(text)
+    # Quicker than an expression, and there are two of them in each line.
+    return b'"%b"' % text.encode() if text.isascii() and text.replace("_", "").isalnum() else dumped(text)
 
 
 def _gone(gone: bool) -> bytes:

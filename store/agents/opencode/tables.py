@@ -157,6 +157,13 @@ class Tables:
         rows = self.connection.execute("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (message,))
         return ((text(uid), data_of(data)) for uid, data in rows)
 
+    def all_parts(self, session: str) -> Iterator[tuple[str, str, bytes]]:
+        """Message, id and JSON of every part of a session, in the order of `messages` and of each one's `parts`."""
+        order = ", ".join(f"m.{column}" for column in self._order.split(", "))
+        query = "SELECT p.message_id, p.id, p.data FROM message m JOIN part p ON p.message_id = m.id"
+        rows = self.connection.execute(f"{query} WHERE m.session_id = ? ORDER BY {order}, p.id", (session,))
+        return ((text(message), text(uid), data_of(data)) for message, uid, data in rows)
+
     def line(self, uid: str) -> bytes:
         """The line of one row, a message with all its parts; b"" when it is not there."""
         row = self.connection.execute("SELECT message_id, data FROM part WHERE id = ?", (uid,)).fetchone()

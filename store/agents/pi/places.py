@@ -51,7 +51,7 @@ def watched(root: str) -> tuple[str, ...]:
 
 def written(root: str) -> tuple[str, ...]:
     """Folders into which forks are written, and our extension."""
-    from ..forms.commandhooks import folders_of
+    from ..forms.installing import folders_of
     from .settings import settings_file
 
     return (session_folder(root), *folders_of(settings_file, root))
