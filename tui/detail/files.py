@@ -66,7 +66,6 @@ def files(asked: Asked, diff: Diff | None) -> Iterator[Part]:
     """What differs in the way that was chosen; `diff` is what the row itself changed."""
     outline, row, mode = asked.outline, asked.row, asked.mode
     yield Modes(mode)
-    yield BLANK
     asked.check()
     between = ends(outline, row, mode)
     if mode != "row" and between is not None:
@@ -129,15 +128,11 @@ def files_changed(diff: Diff | None, signs: Signs, authors: Authors | None = Non
     if diff is None:
         yield text(NOT_KNOWN, "muted")
         return
-    if diff.left and diff.right:
-        yield Ends(one_line(diff.left), one_line(diff.right), signs)
+    yield Ends(diff, signs)
     if diff.files:
-        added, removed = sum(file.added for file in diff.files), sum(file.removed for file in diff.files)
-        yield Paragraph([(count(len(diff.files), "file"), "muted"), ("  ", "text"), *line_spans(added, removed, signs)])
         yield BLANK
         yield Files(tuple(told_file(file, signs, (authors or {}).get(file.path, ())) for file in diff.files), signs)
-    else:
-        yield text("No file changed.", "muted")
+    yield Ends(diff, signs, under=True)
     if diff.unknown:
         yield BLANK
         yield text(f"{count(diff.unknown, 'path')} known to one side only: not compared.", "muted")
@@ -145,19 +140,30 @@ def files_changed(diff: Diff | None, signs: Signs, authors: Authors | None = Non
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What is compared, both ends named."""
+    """How much differs between which two ends: in one line where there is room, else the ends stand below the files."""
 
-    left: str
-    right: str
+    diff: Diff
     signs: Signs
+    under: bool = False
+
+    def _much(self) -> list[Span]:
+        those = self.diff.files
+        if not those:
+            return [("No file changed.", "muted")]
+        lines = line_spans(sum(file.added for file in those), sum(file.removed for file in those), self.signs)
+        return [(count(len(those), "file"), "muted"), ("  ", "text"), *lines]
 
     def lines(self, width: int) -> Iterator[Line]:
-        arrow = f" {self.signs.arrow} "
-        if cell_len(self.left) + cell_len(self.right) + 3 <= width:
-            yield Line([(self.left, "muted"), (arrow, "faint"), (self.right, "muted")])
-            return
-        yield Line([(clip_title(self.left, width, self.signs.more), "muted")])
-        yield Line([(arrow.lstrip(), "faint"), (clip_title(self.right, width - 2, self.signs.more), "muted")])
+        much, left, right = self._much(), one_line(self.diff.left), one_line(self.diff.right)
+        named: list[Span] = [(left, "muted"), (f" {self.signs.arrow} ", "faint"), (right, "muted")]
+        beside = spans_length(much) + 3 + spans_length(named) <= width
+        if not self.under:
+            yield Line([*much, ("   ", "text"), *named] if beside and left and right else much)
+        elif not beside and left and right:
+            yield Line()
+            yield Line([(clip_title(left, width, self.signs.more), "muted")])
+            arrow = f"{self.signs.arrow} "
+            yield Line([(arrow, "faint"), (clip_title(right, width - 2, self.signs.more), "muted")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +190,15 @@ def told_file(file: FileDiff, signs: Signs, those: Sequence[Who]) -> ToldFile:
         f"{signs.minus}{file.removed}" if file.removed else "",
         ", ".join(file_notes(file) if file.notes or file.status == "mode" else []),
         one_line(file.problem),
-        by(those, path_text(file.path)),
+        f"by {by(those, path_text(file.path))}" if those else "not known by whom",
     )
 
 
 def by(those: Sequence[Who], path: str) -> str:
     """Who changed a file, the last one first; where an edit tool's call names it alone, its name is left out."""
-    if not those:
-        return "not known by whom"
     told = (one_line(naming.who(who)).removesuffix("" if who.shell else f" {path}") for who in those)
     runs = [(words, len(list(same))) for words, same in groupby(told)]
-    return "by " + ", before that ".join(f"{words} ({times} times)" if times > 1 else words for words, times in runs)
+    return ", before that ".join(f"{words} ({times} times)" if times > 1 else words for words, times in runs)
 
 
 @dataclass(frozen=True, slots=True)

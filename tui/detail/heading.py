@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from ...store import naming
 from ...store.model import Diff, Point
 from ...store.text import path_text
@@ -9,9 +12,11 @@ from ..outline import Outline
 from ..rows import Row
 from ..theme import Signs
 from ..widgets.difftext import LETTERS
+from ..widgets.flow import Line, Part
 from ..widgets.lines import Span, clip, spans_length
 from ..widgets.sheet import BLANK, Paragraph, text
 from ..words import agent, long_age, moment, one_line
+from .asked import Asked, Tab
 
 GLANCED = 2
 """Lines below the first one where a row is told at a glance."""
@@ -35,8 +40,35 @@ def reason(point: Point) -> str:
     return REASONS.get(point.reason, point.reason)
 
 
-def heading(outline: Outline, row: Row, now: int, signs: Signs) -> list[Paragraph]:
-    """What the row is, how much it changed, and when."""
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What the row is, in one line."""
+
+    words: str
+    signs: Signs
+
+    def lines(self, width: int) -> Iterator[Line]:
+        yield Line([(clip(self.words, width, self.signs.more), "strong")])
+
+
+def heading(asked: Asked, tab: Tab) -> Iterator[Part]:
+    """What the row is, how much it changed, and when; the title is left out where the conversation begins with it."""
+    outline, row, signs = asked.outline, asked.row, asked.signs
+    words = one_line(row.text)
+    if tab != "conversation":
+        yield Title(words, signs)
+    elif row.entry is None or row.entry.kind in ("tool_call", "tool_result"):
+        yield text(words, "strong")
+    yield Paragraph(when(outline, row, asked.now, signs))
+    point = row.point
+    if point is not None and not point.complete:
+        who = agent(outline.tree.info.agent) or "the agent"
+        yield text(f"Recorded by {who}, {naming.known(point)}.", "said")
+    yield BLANK
+
+
+def when(outline: Outline, row: Row, now: int, signs: Signs) -> list[Span]:
+    """When it was, how much it changed, and as of when its files are."""
     lines = row.lines
     spans: list[Span] = [(moment(row.time, now), "muted"), (f", {long_age(row.time, now)}", "muted")]
     if lines and lines != (0, 0):
@@ -48,17 +80,7 @@ def heading(outline: Outline, row: Row, now: int, signs: Signs) -> list[Paragrap
         at = outline.checkpoint_at(row)
         if at is not None:
             spans.append((f"   files as of {moment(at.time, now)}", "muted"))
-    paragraphs = [text(one_line(row.text), "strong"), Paragraph(spans)]
-    if point is not None and not point.complete:
-        who = agent(outline.tree.info.agent) or "the agent"
-        paragraphs.append(text(f"Recorded by {who}, {naming.known(point)}.", "said"))
-    return [*paragraphs, BLANK]
-
-
-def headed(row: Row, paragraphs: list[Paragraph]) -> list[Paragraph]:
-    """The heading without the words that the conversation begins with anyway."""
-    says_it_itself = row.entry is not None and row.entry.kind in ("prompt", "reply", "summary", "notice")
-    return paragraphs[1:] if says_it_itself else paragraphs
+    return spans
 
 
 def line_spans(added: int, removed: int, signs: Signs) -> list[Span]:
@@ -73,10 +95,10 @@ def line_spans(added: int, removed: int, signs: Signs) -> list[Span]:
 
 def glance(outline: Outline, row: Row, diff: Diff | None, now: int, signs: Signs, width: int) -> list[Paragraph]:
     """Three lines about a row: what and when, which files, the last words."""
-    facts_line = heading(outline, row, now, signs)[1]
+    facts = when(outline, row, now, signs)
     whole = one_line(row.text)
-    title = clip(whole, width - spans_length(facts_line.spans) - 3, signs.more)
-    first = Paragraph([(title, "strong"), ("   ", "text"), *facts_line.spans], wrap=False)
+    title = clip(whole, width - spans_length(facts) - 3, signs.more)
+    first = Paragraph([(title, "strong"), ("   ", "text"), *facts], wrap=False)
     files: list[Span] = []
     for file in diff.files[:6] if diff else ():
         files += [(f"{LETTERS[file.status]} ", "chip"), (path_text(file.path), "text"), (" ", "text")]

@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
 
-from ...store import naming
 from ...store.errors import ForkpointError
 from ...store.model import UNRECORDED, Diff, Touch
 from ...store.text import path_text
 from ..actions import Where
+from ..detail.files import by
 from ..outline import Outline
 from ..widgets.bars import Bar, KeyBar, Notice
 from ..widgets.choices import Told
@@ -118,8 +118,8 @@ class FileHistoryScreen(Page):
         if self._now is not None and self._now.diff.files:
             (file, *_) = self._now.diff.files
             numbers = (_signed("+", file.added), _signed(self.app.signs.minus, file.removed))
-            by = naming.who(UNRECORDED)
-            items.append(Item("now", ("now", LETTERS[file.status], *numbers, by, "", self.app.signs.idle)))
+            cells = ("now", LETTERS[file.status], *numbers, by([UNRECORDED], ""), "", self.app.signs.idle)
+            items.append(Item("now", cells))
         for number, touch in enumerate(self.touches):
             branch = touch.branch
             if touch.session and touch.session not in keys and touch.session in titles:
@@ -129,7 +129,7 @@ class FileHistoryScreen(Page):
                 LETTERS[touch.status],
                 _signed("+", touch.added),
                 _signed(self.app.signs.minus, touch.removed),
-                one_line(naming.who(touch.who)),
+                by([touch.who], path_text(touch.path)),
                 branch,
                 self._sign(touch),
             )

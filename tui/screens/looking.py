@@ -15,7 +15,7 @@ from ..detail.asked import Asked, Mode, Tab
 from ..detail.conversation import conversation
 from ..detail.facts import facts
 from ..detail.files import after, files
-from ..detail.heading import glance, headed, heading
+from ..detail.heading import glance, heading
 from ..outline import Outline
 from ..rows import Row
 from ..widgets.diffpane import DiffPane
@@ -67,6 +67,8 @@ class Looking(Welcome):
         if message.lines is self.timeline:
             self.look()
             self.show_status()
+        elif message.lines is self.reading:
+            self.show_keys()
 
     @work(exclusive=True, group="look")
     async def look(self, *, at_once: bool = False) -> None:
@@ -97,13 +99,13 @@ class Looking(Welcome):
         try:
             asked.check()
             changed = self.changed(asked)
-            told = [*heading(asked.outline, asked.row, asked.now, asked.signs)]
             if tab == "conversation":
-                parts: tuple[Part, ...] = (*headed(asked.row, told), *conversation(asked))
+                told = conversation(asked)
             elif tab == "files":
-                parts = (*told, *files(asked, changed.diff if changed else None))
+                told = files(asked, changed.diff if changed else None)
             else:
-                parts = (*told, *facts(asked))
+                told = facts(asked)
+            parts: tuple[Part, ...] = (*heading(asked, tab), *told)
         except ForkpointError as error:
             parts = (text(in_words(error), "attention"), text(error.todo, "muted"))
         return Seen(changed, parts, laid(parts, width, asked.wanted))

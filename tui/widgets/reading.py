@@ -75,23 +75,25 @@ class Reading(Lines):
 
     def show(self, parts: Sequence[Part], ready: Laid, *, keep_place: bool = False) -> None:
         """Shows other text, laid out already; from its top unless the place is to be kept."""
-        held, place = self.link, self._laid.place(self.scroll_offset.y)
         self.parts = parts
-        self._take(ready, place if keep_place else (0, 0))
-        self.cursor = self._again(held) if keep_place else self._first_link()
+        self._take(ready, keep_place=keep_place)
         if ready.width != self.text_width:
             self._lay_anew()
 
-    def _again(self, link: Link | None) -> int:
-        """The line that leads to the same as before."""
-        return next((at for at, line in enumerate(self._laid.lines) if link and line.link == link), self._first_link())
-
-    def _take(self, ready: Laid, place: tuple[int, int]) -> None:
+    def _take(self, ready: Laid, *, keep_place: bool) -> None:
+        """Takes other lines; the cursor goes to the line that leads to the same as before, and nothing is scrolled."""
+        held, place = self.link, self._laid.place(self.scroll_offset.y)
         self._laid = ready
         self._asked_width = ready.width
         self.repaint()
+        top = ready.line_of(*place) if keep_place else 0
         if self.is_attached:
-            self.scroll_to(y=ready.line_of(*place), animate=False, force=True, immediate=True)
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        sight = self._sight(top)
+        links = list(self._links(sight))
+        same = (at for at in links if keep_place and self._link_at(at) == held)
+        self.set_reactive(Lines.cursor, next(same, links[0] if links else NOWHERE))
+        self.post_message(self.Moved(self, self.cursor))
 
     def on_resize(self, event: Resize) -> None:
         if self.parts and self.text_width != self._asked_width:
@@ -112,9 +114,7 @@ class Reading(Lines):
         except Stale:
             return
         if wanted() and self.is_attached:
-            held = self.link
-            self._take(ready, self._laid.place(self.scroll_offset.y))
-            self.cursor = self._again(held)
+            self._take(ready, keep_place=True)
 
     def spans(self, at: int, width: int) -> tuple[Sequence[Span], str]:
         line = self._laid.lines[at]
@@ -132,9 +132,6 @@ class Reading(Lines):
     def validate_cursor(self, value: int) -> int:
         return value if self._link_at(value) else NOWHERE
 
-    def _first_link(self) -> int:
-        return next(self._links(range(min(self.line_count, self.page + 1))), NOWHERE)
-
     def _links(self, lines: Iterable[int]) -> Iterator[int]:
         """Those of the lines that begin a link: one that is wrapped counts once."""
         for at in lines:
@@ -142,13 +139,12 @@ class Reading(Lines):
             if link and self._link_at(at - 1) != link:
                 yield at
 
-    @property
-    def _in_sight(self) -> range:
-        top = self.scroll_offset.y
+    def _sight(self, top: int) -> range:
+        """The lines that are on the screen when it begins with this one."""
         return range(top, min(top + self.scrollable_content_region.height, self.line_count))
 
     def move(self, by: int) -> None:
-        sight = self._in_sight
+        sight = self._sight(self.scroll_offset.y)
         if abs(by) == 1:
             ahead = range(self.cursor + 1, sight.stop) if self.cursor in sight else sight
             if by < 0:
@@ -164,7 +160,7 @@ class Reading(Lines):
         top = max(0, min(self.scroll_offset.y + by, self.max_scroll_y))
         moved = top != self.scroll_offset.y
         self.scroll_to(y=top, animate=False, force=True, immediate=True)
-        sight = range(top, min(top + self.scrollable_content_region.height, self.line_count))
+        sight = self._sight(top)
         if self.cursor not in sight or not moved or abs(by) > 1:
             self.cursor = next(self._links(sight if by < 0 or moved else reversed(sight)), NOWHERE)
 

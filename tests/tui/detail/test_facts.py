@@ -83,7 +83,7 @@ def test_a_partial_checkpoint_says_what_it_knows(asked: Asked, tmp_path: Path) -
     prompt = talk.prompt("One", point=False)
     talk.point(prompt, "import", "before", complete=False, known=3)
     outline = Outline(talk.tree())
-    shown = lines(heading(outline, outline.rows[0], asked.now, asked.signs))
+    shown = lines(heading(replace(asked, outline=outline, row=outline.rows[0]), "files"))
     assert shown[2] == "Recorded by Claude Code, knows 3 files; what the shell did is not known here."
 
 

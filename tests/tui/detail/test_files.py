@@ -24,18 +24,15 @@ def told(asked: Asked, width: int = 120) -> list[str]:
 def test_by_this_row_each_file_has_its_lines_and_who_changed_it(asked: Asked) -> None:
     shown = told(at(asked, "Please fold"))
     assert shown[0].split("   ")[0] == " by this row"
-    assert shown[1].startswith('before prompt 1 "Please fold the headers."')
-    assert shown[2:] == [
-        "2 files  +3 −1",
-        "A fold.py  +2     by Write",
-        "M parse.py +1 −1  by Edit",
-    ]
-    assert told(at(asked, "And what"))[3:] == ["D docs/notes.txt −2  by the shell in Bash rm docs/notes.txt"]
+    assert shown[1].startswith('2 files  +3 −1   before prompt 1 "Please fold the headers."')
+    assert shown[2:] == ["A fold.py  +2     by Write", "M parse.py +1 −1  by Edit"]
+    assert told(at(asked, "And what"))[2:] == ["D docs/notes.txt −2  by the shell in Bash rm docs/notes.txt"]
 
 
 def test_since_here_goes_to_the_end_of_the_row_s_branch(asked: Asked) -> None:
     shown = told(at(asked, "Edit parse.py", mode="since"))
-    assert shown[2:] == ["1 file  −2", "D docs/notes.txt −2  by the shell in Bash rm docs/notes.txt"]
+    assert shown[1].startswith("1 file  −2   after Edit parse.py · ")
+    assert shown[2:] == ["D docs/notes.txt −2  by the shell in Bash rm docs/notes.txt"]
     last = told(at(asked, "A picture", mode="since"))
     assert last[1:] == ["Nothing was recorded after this row on its branch."]
 
@@ -43,7 +40,7 @@ def test_since_here_goes_to_the_end_of_the_row_s_branch(asked: Asked) -> None:
 def test_against_now_other_sessions_and_what_no_checkpoint_has_seen_are_told_apart(asked: Asked) -> None:
     shown = told(at(asked, "A picture", mode="now"))
     assert shown[1].endswith("→ now")
-    new, changed = shown[3:]
+    new, changed = shown[2:]
     assert new.startswith("A docs/folding.md +1     by another session (Claude Code ")
     assert new.endswith("): Write")
     assert changed == "M parse.py        +1 −2  by unsure: since the newest checkpoint"
@@ -51,12 +48,15 @@ def test_against_now_other_sessions_and_what_no_checkpoint_has_seen_are_told_apa
 
 def test_where_there_is_no_room_beside_them_files_stand_below_their_author(asked: Asked) -> None:
     shown = told(at(asked, "Please fold"), 50)
-    assert shown[-4:] == [
+    assert shown[1] == "2 files  +3 −1"
+    assert shown[2:6] == [
         "by Write",
         f"A fold.py{'+2':>38}",
         "by Edit",
         f"M parse.py{'+1 −1':>40}",
     ]
+    assert shown[6].startswith("before prompt 1 ")
+    assert shown[7].startswith("→ after Edit parse.py")
 
 
 def test_a_file_leads_to_its_history_and_each_way_to_look_is_clicked(asked: Asked) -> None:
@@ -77,7 +77,7 @@ def test_files_are_listed_with_what_is_special_about_them() -> None:
         FileDiff(b"c", None, "modified", 0, 0, problem="its content is missing"),
         FileDiff(b"/etc/app/.env", None, "modified", 1, 0, (), ("outside of the folder", "secret?")),
     )
-    assert lines(files_changed(Diff("a", "b", those, unknown=2), SIGNS))[3:] == [
+    assert lines(files_changed(Diff("a", "b", those, unknown=2), SIGNS))[2:] == [
         "M a.py          +3 −1  not known by whom",
         "M b.bin                not known by whom",
         "  binary, 12 kB → 14 kB",
@@ -89,13 +89,12 @@ def test_files_are_listed_with_what_is_special_about_them() -> None:
         "",
         "2 paths known to one side only: not compared.",
     ]
-    assert lines(files_changed(Diff("a", "b", ()), SIGNS)) == ["a → b", "No file changed."]
+    assert lines(files_changed(Diff("a", "b", ()), SIGNS)) == ["No file changed.   a → b"]
     assert "not known" in lines(files_changed(None, SIGNS))[0]
 
 
 def test_who_changed_it_leaves_out_the_file_s_own_name_but_never_part_of_a_command() -> None:
     assert by([EDIT, EDIT, Who("person"), SHELL], "a.py") == (
-        "by Edit (2 times), before that a person, before that the shell in Bash rm a.py"
+        "Edit (2 times), before that a person, before that the shell in Bash rm a.py"
     )
-    assert by([EDIT], "b.py") == "by Edit a.py"
-    assert by([], "a.py") == "not known by whom"
+    assert by([EDIT], "b.py") == "Edit a.py"
