@@ -292,10 +292,11 @@ class Store:
         """
         return self._search.catch_up(progress, cancelled, wait=wait)
 
-    @property
-    def searchable(self) -> bool:
-        """Whether there is an index already."""
-        return self._search.index.exists
+    def keep_up(self) -> None:
+        """Takes what was read last into the index of the search, where somebody searched before."""
+        place = self._workspace.place
+        if place is not None and (place.workspace / "search.db").exists():
+            self._search.keep_up()
 
     def search(
         self, query: str, *, kinds: Sequence[str] = (), limit: int = 60, cancelled: Callable[[], bool] = lambda: False
@@ -592,6 +593,7 @@ class Store:
         if paths:
             pairs = {path: pair for path, pair in pairs.items() if planning.chosen(path, paths)}
         renamed = diff.exact_renames(pairs)
+        ends, about = (old.title, new.title), (unknown, sides.compared(old, new))
         if full is None:
             files = diff.summarise(pairs, old.read, new.read, renamed)
         else:
@@ -603,9 +605,9 @@ class Store:
                 context=full[0],
                 ignore_space=full[1],
                 remarks=partial(sides.remarks, old, new),
-                begin=begin and (lambda files: begin(Diff(old.title, new.title, tuple(files), unknown, whole=False))),
+                begin=begin and (lambda files: begin(Diff(*ends, tuple(files), *about, whole=False))),
             )
-        return Diff(old.title, new.title, tuple(files), unknown)
+        return Diff(*ends, tuple(files), *about)
 
     def _mark(self, kind: str, name: str, text: str = "") -> Operation:
         with self._workspace.lock:

@@ -196,6 +196,10 @@ class Workspace:
         self._read[info.agent, info.id] = found
         return found
 
+    def read_sessions(self) -> list[SessionInfo]:
+        """The sessions that were read, as they were last listed."""
+        return [info for info in list(self._sessions) if (info.agent, info.id) in self._read]
+
     def held(self, info: SessionInfo, sources: Sequence[Source]) -> Conversation | None:
         """A session's conversation if it was read since these files changed."""
         read = self._read.get((info.agent, info.id))

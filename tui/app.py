@@ -122,6 +122,11 @@ class ForkpointApp(App[None]):
 
         return SessionsScreen("", everywhere=True)
 
+    @work(exclusive=True, group="keep")
+    async def keep_index(self) -> None:
+        """Lets a search find at once what was just read."""
+        await self.ask(lambda store: store.keep_up())
+
     @work(exclusive=True, group="open")
     async def open_folder(self) -> None:
         """Opens the store of the folder, and shows its main screen in place of the first one."""

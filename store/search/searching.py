@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from ..errors import StoreUnwritable, UsageError
+from ..errors import ForkpointError, StoreUnwritable, UsageError
 from ..git.reader import Objects
 from ..locks import held
 from ..model import Found, Hit, SessionInfo
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 KINDS = ("prompt", "reply", "tool_call", "tool_result", "summary", "notice", "file")
 """What can be looked for alone."""
 LOCK = "search.lock"
+FEW = 100
+"""Checkpoints that are taken in beside what somebody waits for."""
 
 Progress = Callable[[int, int], None]
 
@@ -65,6 +67,32 @@ class Searching:
             except Cancelled:
                 return False
             return True
+
+    def keep_up(self) -> None:
+        """Takes in what was read anyway of sessions that are in the index; what is much is left to the next search."""
+        place = self._workspace.place
+        if place is None or not self._mutex.acquire(blocking=False):
+            return
+        try:
+            with (
+                suppress(ForkpointError, Cancelled),
+                held(place.workspace / LOCK, who="search", wait=0.0),
+                self.index.open() as connection,
+            ):
+                self._take_in_what_was_read(connection, Objects(place.git_dir))
+        finally:
+            self._mutex.release()
+
+    def _take_in_what_was_read(self, connection: sqlite3.Connection, objects: Objects) -> None:
+        workspace = self._workspace
+        known = talk.indexed(connection)
+        for info in workspace.read_sessions():
+            if info.key in known:
+                talk.take(workspace, connection, info, _never)
+        with workspace.lock:
+            rows = workspace.content().rows
+        if known and versions.behind(connection, rows) <= FEW:
+            versions.take(connection, objects, rows, _never, lambda _: None)
 
     def _keep(self, progress: Progress | None, cancelled: Callable[[], bool], wait: float | None) -> None:
         index, place = self.index, self._workspace.place

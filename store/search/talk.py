@@ -76,6 +76,11 @@ def take(workspace: Workspace, connection: sqlite3.Connection, info: SessionInfo
     return came
 
 
+def indexed(connection: sqlite3.Connection) -> set[str]:
+    """Keys of the sessions that were taken in."""
+    return {key for (key,) in connection.execute("SELECT key FROM sessions WHERE stamp != ''")}
+
+
 def let_go_of_others(connection: sqlite3.Connection, infos: Sequence[SessionInfo]) -> None:
     """Lets sessions go that are not there any more."""
     keys = {info.key for info in infos}

@@ -62,6 +62,12 @@ def take(
     return came
 
 
+def behind(connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
+    """How many checkpoints are not taken in yet."""
+    known = {name for (name,) in connection.execute("SELECT id FROM points")}
+    return sum(1 for row in rows if row.stored.checkpoint.id not in known)
+
+
 def _take_point(connection: sqlite3.Connection, objects: Objects, row: Row, cancelled: Callable[[], bool]) -> int:
     point, tree = row.stored.checkpoint, row.stored.files
     newest = connection.execute("SELECT time, tree FROM line WHERE root = ?", (point.root,)).fetchone()

@@ -136,6 +136,7 @@ class MainScreen(Looking):
         if not self.nothing_recorded:
             self.query_one("#welcome").remove_class("-on")
         self.look()
+        self.app.keep_index()
 
     def _follow(self) -> None:
         if self._token and not self._reading and not self._polling:
