@@ -433,7 +433,10 @@ class Store:
         `anyway`: the person named these points. Raises UnknownId, and Refused for what something needs.
         """
         with self._working():
-            return deleting.delete(self._workspace, points, kind=kind, summary=summary, anyway=anyway)
+            done = deleting.delete(self._workspace, points, kind=kind, summary=summary, anyway=anyway)
+        if kind == "purge":
+            self._search.forget()  # nothing of it stays in the index of the search either
+        return done
 
     def protected(self) -> dict[str, str]:
         """Points that `delete` refuses unless a person named them, each with the reason."""

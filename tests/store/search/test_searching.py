@@ -163,6 +163,7 @@ def test_deleted_checkpoints_and_sessions_leave_the_index(kind: str, tmp_path: P
     store = Store.open(project)
     assert [hit.point for hit in found(store, "turtle")] == [ids[1]]
     store.delete([ids[1]], kind=kind)
+    assert (kind == "purge") == (not list(data_folder().rglob("search.db")))
     assert store.search("turtle").hits == (), "at once, before anything was taken in"
     assert found(store, "turtle") == []
     assert [hit.point for hit in found(store, "walrus")] == [ids[0]]
