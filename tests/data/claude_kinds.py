@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from tests.builders.claude import ClaudeSession, Json
 
-Shown = tuple[str, str, str]
-"""Kind, flavour and text of a row."""
-
-
-class Kind(NamedTuple):
-    """A kind of record."""
-
-    name: str
-    write: Callable[[ClaudeSession], object]
-    shown: tuple[Shown, ...] = ()
-    """Nothing for what is hidden."""
+from .kinds import Kind, Shown
 
 
 def kinds() -> Iterator[Kind]:

@@ -1,0 +1,18 @@
+"""Each kind of record that Codex CLI writes is shown as what it is, or hidden, and takes nothing else away."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders.codex import CodexSession
+from tests.data.codex_kinds import kinds
+from tests.data.kinds import Kind, is_shown
+
+
+@pytest.mark.parametrize("kind", list(kinds()), ids=lambda kind: kind.name)
+def test_a_record_of_this_kind_is_shown_as_what_it_is(kind: Kind, session: CodexSession) -> None:
+    def turn(prompt: str, answer: str) -> None:
+        session.prompt(prompt)
+        session.reply(answer)
+
+    is_shown(kind, "codex", session, turn, session.cwd)
