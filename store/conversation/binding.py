@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from ..calls import MARK
 from ..checkpoints.points import Checkpoint
 from ..model import Conversation, Entry
 from ..text import first_line
+
+_SECOND = 10**9
 
 
 class Binding:
@@ -58,21 +61,18 @@ class Binding:
         return next((entry for ended, entry in self._keyed.get(key, ()) if ended >= since), None)
 
     def _prompt(self, checkpoint: Checkpoint) -> str | None:
-        if checkpoint.prompt:
-            # One id can stand for several: Claude Code gives a prompt that was queued the id of the running turn, and
-            # --fork-session the id of its own prompt to all that it copies.
-            same = self.prompts.get(checkpoint.prompt, [])
-            away = [(abs(entry.time - checkpoint.time), entry.text, entry.id) for entry in same]
-            near = [item for item in away if item[1] == first_line(checkpoint.text)]
-            near = near or [item for item in away if item[0] < 10 * 10**9]
-            return min(near)[2] if near else None
-        # Claude Code before 2.1.196 names no prompt id: the same text, at the same time.
-        near = [
-            (abs(entry.time - checkpoint.time), entry.id)
-            for entry in self._typed
-            if entry.session == checkpoint.session and entry.text == first_line(checkpoint.text)
-        ]
-        return min(near)[1] if near and min(near)[0] < 120 * 10**9 else None
+        text = first_line(checkpoint.text)
+        typed = [entry for entry in self._typed if entry.session == checkpoint.session and entry.text == text]
+        if not checkpoint.prompt:
+            # Claude Code before 2.1.196 names no prompt id: the same text, at the same time.
+            return _nearest(typed, checkpoint.time, 120)
+        # One id can stand for several: --fork-session writes the id of its own prompt into all that it copies.
+        same = self.prompts.get(checkpoint.prompt, [])
+        found = _nearest([entry for entry in same if entry.text == text], checkpoint.time)
+        if found is None and same:
+            # Claude Code gives a prompt that was queued the id of the running turn; the transcript may not (2.1.332).
+            found = _nearest([e for e in typed if e.time > checkpoint.time - _SECOND], checkpoint.time, 120)
+        return found or _nearest(same, checkpoint.time, 10)
 
     def _before(self, checkpoint: Checkpoint) -> str | None:
         timed = self._timed.get(checkpoint.session, [])
@@ -85,6 +85,12 @@ class Binding:
             return False
         bound = checkpoint.call in self.calls if checkpoint.call else checkpoint.prompt in self.prompts
         return checkpoint.session in self.ids or bound or (bool(checkpoint.entry) and checkpoint.entry in self.entries)
+
+
+def _nearest(entries: Sequence[Entry], moment: int, seconds: float = float("inf")) -> str | None:
+    """The id of the entry nearest to a moment, if it is so near."""
+    away = [(abs(entry.time - moment), entry.id) for entry in entries if abs(entry.time - moment) < seconds * _SECOND]
+    return min(away)[1] if away else None
 
 
 def _by_key(conversation: Conversation) -> dict[str, list[tuple[int, str]]]:

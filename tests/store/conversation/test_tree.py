@@ -54,6 +54,14 @@ def test_a_prompt_that_was_queued_is_not_the_one_whose_turn_it_joined(session: C
     assert placed(session, first, second) == ["first", "and this"]
 
 
+def test_a_prompt_that_came_before_the_turn_was_over_is_found_under_its_own_id(session: ClaudeSession) -> None:
+    """Its hook tells the id of the turn before, the transcript another one (2.1.332, while hooks take long)."""
+    session.turn("first")
+    late = before(session, "and this", session.prompt_id)
+    session.turn("and this")
+    assert placed(session, late) == ["and this"]
+
+
 def test_prompts_of_a_copy_that_share_an_id_are_told_apart(session: ClaudeSession) -> None:
     """--fork-session writes its own prompt's id into all that it copies."""
     points = []
