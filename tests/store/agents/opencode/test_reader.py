@@ -55,6 +55,15 @@ def test_a_turn_is_a_prompt_a_reply_and_a_call_with_its_result(session: OpenCode
     assert found.leaf == result.id and found.leaves == {session.id: result.id}
 
 
+EMPTIED = {
+    "status": "completed",
+    "output": "x",
+    "title": "a",
+    "metadata": {},
+    "time": {"start": 1, "end": 2, "compacted": 3},
+    "attachments": [{"type": "file", "mime": "image/png", "url": "data:,"}],
+}
+"""A call whose result was taken out of what the model sees, though it is there."""
 PARTS: list[tuple[Json, list[Shown]]] = [
     ({"type": "text", "text": "One\ntwo"}, [("reply", "", "One")]),
     ({"type": "text", "text": "  "}, []),
@@ -72,6 +81,12 @@ PARTS: list[tuple[Json, list[Shown]]] = [
         [("notice", "api-error", "attempt 2: busy")],
     ),
     ({"type": "compaction", "auto": True}, [("notice", "compaction", "Conversation compacted")]),
+    (
+        {"type": "compaction", "overflow": True, "tail_start_id": "msg_1"},
+        [("notice", "compaction", "Conversation compacted")],
+    ),
+    ({"type": "agent", "name": "general"}, [("reply", "agent", "@general")]),
+    ({"type": "subtask", "prompt": "p", "description": "d", "agent": "a"}, [("reply", "subtask", "d")]),
     ({"type": "hologram", "text": "new"}, [("notice", "unknown", "hologram new")]),
     ({}, [("notice", "unknown", "part without a type")]),
 ]
