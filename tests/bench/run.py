@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import bigdiff
+import prose
 import report
 from growth import growth
 from history import history
@@ -95,6 +96,10 @@ def _diff(folder: Path, options: argparse.Namespace) -> list[Figure]:
     return bigdiff.figures(folder, max(1, options.rounds // 3), options.lines)
 
 
+def _detail(folder: Path, options: argparse.Namespace) -> list[Figure]:
+    return prose.figures(folder, options.rounds)
+
+
 def _search(folder: Path, options: argparse.Namespace) -> list[Figure]:
     """The search's figures, from a process of their own, which needs much memory to write the sessions."""
     command = [sys.executable, HERE / "search.py", str(options.rounds), str(options.entries)]
@@ -115,6 +120,7 @@ GROUPS: dict[str, Group] = {
     "reading": _reading,
     "search": _search,
     "diff": _diff,
+    "detail": _detail,
 }
 
 
