@@ -154,7 +154,7 @@ def _summary(change: _Change) -> FileDiff:
     try:
         texts = _texts(change)
     except (StoreDamaged, OSError) as error:
-        return _file(change, problem=str(error))
+        return _file(change, problem=_trouble(error))
     return _file(change, None if texts is None else line_counts(*texts))
 
 
@@ -174,7 +174,16 @@ def _growing(
             yield _file(change, numbers, found, notes), False
         yield _file(change, numbers, found, notes), True
     except (StoreDamaged, OSError, Unreadable) as error:
-        yield _file(change, more=notes, problem=str(error) or type(error).__name__), True
+        yield _file(change, more=notes, problem=_trouble(error)), True
+
+
+def _trouble(error: Exception) -> str:
+    """Why a file cannot be compared, and what to do."""
+    if isinstance(error, StoreDamaged):
+        return "its bytes are missing or damaged in the store: forkpoint verify tells more"
+    if isinstance(error, OSError):
+        return f"it cannot be read: {error.strerror or type(error).__name__}"
+    return str(error)
 
 
 def _file(

@@ -563,5 +563,7 @@ class Diff:
     files: tuple[FileDiff, ...]
     unknown: int = 0
     """Paths outside of the intersection of the two coverages (rule 16)."""
+    known: int | None = None
+    """Paths that are compared where an end is partial; None: both know all that they captured."""
     whole: bool = True
     """False: the beginning of a comparison, told while the rest is being compared."""

@@ -199,6 +199,14 @@ def _speaks(side: Side, other: Side, path: bytes, node: Node | None, others: Nod
     return not side.ignores(path, is_folder) or other.ignores(path, is_folder)
 
 
+def compared(left: Side, right: Side) -> int | None:
+    """How many paths both sides speak of where one knows some paths only."""
+    if left.known is not None and right.known is not None:
+        return len(left.known & right.known)
+    known = left.known if left.known is not None else right.known
+    return None if known is None else len(known)
+
+
 def remarks(left: Side, right: Side, path: bytes) -> tuple[str, ...]:
     """What makes a path's state on a side less than sure, in words."""
     told: list[str] = []

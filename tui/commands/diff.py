@@ -72,6 +72,8 @@ def heading(diff: Diff) -> Iterator[str]:
     counts = [words.count(len(diff.files), "file"), words.signed(added, removed)]
     differs = " ".join(filter(None, counts)) if diff.files else "nothing differs"
     yield f"{words.one_line(diff.left)} → {words.one_line(diff.right)}: {differs}"
+    if diff.known is not None:
+        yield f"a partial checkpoint knows {words.count(diff.known, 'file')} only: of all others nothing is known here"
     if diff.unknown:
         yield f"{words.count(diff.unknown, 'path')} not compared: one of the two does not know them"
 

@@ -37,8 +37,7 @@ class DiffSearch(Page):
     def action_diff_search(self) -> None:
         line = self.query_one("#line", Input)
         self._from = self.pane.cursor
-        line.value = self.pane.needle
-        line.cursor_position = len(line.value)
+        line.value = ""
         line.add_class("-on")
         line.focus()
 

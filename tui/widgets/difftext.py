@@ -63,6 +63,8 @@ def file_notes(file: FileDiff) -> list[str]:
 
 def not_compared(diff: Diff) -> str:
     """That paths are outside of what both ends know (rule 16), in words; "" where there are none."""
+    if diff.known is not None:
+        return f"A partial checkpoint knows {count(diff.known, 'file')} only: of all others nothing is known here."
     if not diff.unknown:
         return ""
     which = "it" if diff.unknown == 1 else "them"
@@ -90,8 +92,8 @@ class DiffText:
         self._pairs: dict[int, dict[int, int]] = {}
         self._with_cr: set[int] = set()
         """Files all of whose lines end in CR LF: there is nothing to be shown of it."""
-        if diff.files and diff.unknown:
-            self._add(NOTE, not_compared(diff), -1)
+        if diff.files and (told := not_compared(diff)):
+            self._add(NOTE, told, -1)
             self._add(BLANK, "", -1)
         for number, file in enumerate(diff.files):
             self._add_file(number, file)
