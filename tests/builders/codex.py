@@ -98,6 +98,13 @@ class CodexSession:
         self.line("world_state", {"full": True, "state": {}})
         self.line("turn_context", {"turn_id": self.turn, "cwd": str(self.cwd), "model": "gpt-5.5"})
 
+    def about(self, text: str) -> int:
+        """A turn of a prompt and an answer; gives the ordinal behind it."""
+        self.prompt(text)
+        self.reply(f"about {text}")
+        self.end()
+        return self.ordinal
+
     def reply(self, text: str) -> str:
         if self.paginated:
             self.done("AgentMessage", content=[{"type": "Text", "text": text}])

@@ -38,3 +38,22 @@ def row(conversation: Conversation, text: str) -> Entry:
     """The one entry with a text."""
     (found,) = [item for item in conversation.entries if item.text == text]
     return found
+
+
+def rows(conversation: Conversation) -> list[tuple[str, str]]:
+    """All of it, as kind and text."""
+    return [(entry.kind, entry.text) for entry in conversation.entries]
+
+
+def by_text(conversation: Conversation) -> dict[str, Entry]:
+    """The entries by their texts; of equal ones the last."""
+    return {entry.text: entry for entry in conversation.entries}
+
+
+def forks(conversation: Conversation) -> list[str]:
+    """Entries after which two lines go on; "" for the beginning."""
+    children: dict[str, int] = {}
+    for entry in conversation.entries:
+        if not entry.under:
+            children[entry.parent or ""] = children.get(entry.parent or "", 0) + 1
+    return [place for place, count in children.items() if count > 1]

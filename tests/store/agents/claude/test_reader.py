@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
-from forkpoint.store.model import Conversation
 
 from tests.builders.claude import ClaudeSession, Job
-from tests.builders.reading import path, read_only, row, texts
+from tests.builders.reading import forks, path, read_only, row, texts
 
 claude = agents.get("claude")
-
-
-@pytest.fixture
-def session(project: Path, machine: Path) -> ClaudeSession:
-    return ClaudeSession(machine / "claude", project)
-
-
-def read(session: ClaudeSession) -> Conversation:
-    """The session's conversation; it must be the only one of its folder."""
-    return read_only("claude", session.cwd)
-
-
-def forks(conversation: Conversation) -> list[str]:
-    """Entries after which two lines go on; "" for the beginning."""
-    children: dict[str, int] = {}
-    for entry in conversation.entries:
-        if not entry.under:
-            children[entry.parent or ""] = children.get(entry.parent or "", 0) + 1
-    return [place for place, count in children.items() if count > 1]
 
 
 def test_a_turn_is_one_line_and_hidden_records_are_skipped(session: ClaudeSession) -> None:
@@ -45,7 +23,7 @@ def test_a_turn_is_one_line_and_hidden_records_are_skipped(session: ClaudeSessio
     session.progress()
     session.reply("Done.")
     session.end_turn()
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert texts(conversation) == ["Do it", "Hm.", "First I look.", "Read src/a.py", "1 one", "Done."]
     assert [item.kind for item in conversation.entries] == [
         "prompt",
@@ -66,7 +44,7 @@ def test_a_prompt_below_the_hidden_end_of_a_turn_follows_what_is_shown(session: 
     for _ in range(3):
         session.progress()
     session.turn("two")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert texts(conversation) == ["one", "Done.", "two", "Done."]
     assert [item.turn for item in conversation.entries] == [1, 1, 2, 2]
 
@@ -77,7 +55,7 @@ def test_parallel_calls_are_one_line_whatever_answers_first(session: ClaudeSessi
     jobs = [Job("Bash", {"command": f"cat {name}"}, output=f"it is {name}") for name in "abc"]
     session.parallel(*jobs, text="Three at once.", order=order)
     session.reply("Seen.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert forks(conversation) == []
     shown = texts(conversation)
     assert shown[:5] == ["Look", "Three at once.", "Bash cat a", "Bash cat b", "Bash cat c"]
@@ -96,7 +74,7 @@ def test_results_that_stand_between_parallel_calls_keep_their_place(session: Cla
     session.attachment("prompt_snapshot")
     session.result(uid, call, "2")
     session.reply("Both.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert forks(conversation) == []
     assert texts(conversation) == ["Look", "Bash one", "1", "Bash two", "2", "Both."]
 
@@ -104,14 +82,14 @@ def test_results_that_stand_between_parallel_calls_keep_their_place(session: Cla
 def test_results_know_their_tool_and_whether_they_failed(session: ClaudeSession) -> None:
     session.prompt("Run")
     call = session.tool("Bash", {"command": "exit 3"}, "Exit code 3", error=True)
-    result = next(item for item in read(session).entries if item.kind == "tool_result")
+    result = next(item for item in read_only("claude", session.cwd).entries if item.kind == "tool_result")
     assert (result.tool, result.call, result.error) == ("Bash", call.id, True)
 
 
 def test_edit_calls_name_their_paths(session: ClaudeSession) -> None:
     session.prompt("Write")
     session.write("src/new.py", "x = 1\n")
-    call = next(item for item in read(session).entries if item.kind == "tool_call")
+    call = next(item for item in read_only("claude", session.cwd).entries if item.kind == "tool_call")
     assert call.text == "Write src/new.py"
     assert call.paths == (str(session.cwd / "src/new.py"),)
 
@@ -122,7 +100,7 @@ def test_a_rewind_is_a_fork_after_the_last_shown_entry(session: ClaudeSession) -
     session.turn("three", "Third.")
     session.rewind(second)
     session.turn("two again", "Other.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert forks(conversation) == [row(conversation, "First.").id]
     assert texts(conversation) == ["one", "First.", "two again", "Other."]
     assert texts(conversation, row(conversation, "Third.").id) == [
@@ -141,7 +119,7 @@ def test_an_edited_first_prompt_is_a_root_of_its_own(session: ClaudeSession) -> 
     first = session.turn("one")
     session.rewind(first)
     session.turn("other one", "Well.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert [item.text for item in conversation.entries if item.parent is None] == ["one", "other one"]
     assert texts(conversation) == ["other one", "Well."]
 
@@ -153,7 +131,7 @@ def test_an_answer_that_was_given_up_stands_before_the_one_that_counts(session: 
     session.leaf = start
     session.reply("I start again.")
     session.end_turn()
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert forks(conversation) == []
     assert texts(conversation) == ["Do it", "I star", "Bash slow", "I start again."]
     assert [item.flavour for item in conversation.entries] == ["", "retry", "retry", ""]
@@ -168,7 +146,7 @@ def test_a_finished_answer_beside_a_prompt_is_no_retry(session: ClaudeSession) -
     session.end_turn()
     session.leaf = call.result
     session.turn("But first", "Yes.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert forks(conversation) == [call.result]
 
 
@@ -178,7 +156,7 @@ def test_a_prompt_after_an_interrupted_batch_follows_all_of_it(session: ClaudeSe
     session.leaf = calls[0].result
     session.interrupt(tool=True)
     session.turn("Rather this", "Fine.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert forks(conversation) == []
     assert texts(conversation) == [
         "Do it",
@@ -203,7 +181,7 @@ def test_a_copy_of_the_history_with_new_ids_is_folded(session: ClaudeSession) ->
         session.line({**record, "uuid": new[record["uuid"]], "parentUuid": new.get(record["parentUuid"])})
     session.leaf = new[records[-1]["uuid"]]
     session.turn("two", "Second.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert forks(conversation) == []
     assert texts(conversation) == ["one", "First.", "two", "Second."]
     assert len(conversation.entries) == 4
@@ -213,7 +191,7 @@ def test_a_compaction_joins_what_was_before_it(session: ClaudeSession) -> None:
     session.turn("one", "First.")
     session.compact("All about one.", tokens=15809)
     session.turn("two", "Second.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert texts(conversation) == [
         "one",
         "First.",
@@ -229,7 +207,7 @@ def test_a_compaction_whose_past_is_not_named_joins_the_record_before(session: C
     session.turn("one", "First.")
     session.leaf = str(uuid.uuid4())
     session.compact()
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert [item.kind for item in path(conversation, conversation.leaf)] == ["prompt", "reply", "summary"]
 
 
@@ -240,7 +218,7 @@ def test_a_sub_agent_stands_under_its_call(session: ClaudeSession) -> None:
     inner.tool("Bash", {"command": "ls"}, "a.txt")
     session.finish_subagent(inner, "There is a.txt.")
     session.reply("It found a.txt.")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     call = row(conversation, "Agent small job")
     under = [item for item in conversation.entries if item.under]
     assert [item.text for item in under] == ["SUBJOB: look around", "Looking.", "Bash ls", "a.txt"]
@@ -260,7 +238,7 @@ def test_a_sub_agent_of_a_sub_agent_stands_under_its_own_call(session: ClaudeSes
     inner.reply("Inside.")
     outer.finish_subagent(inner)
     session.finish_subagent(outer)
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert row(conversation, "inner job").under == row(conversation, "Agent inner").id
     assert row(conversation, "Agent inner").under == row(conversation, "Agent outer").id
     assert row(conversation, "Inside.").turn == 2
@@ -271,7 +249,7 @@ def test_a_sub_agent_without_any_link_is_found_by_its_prompt(session: ClaudeSess
     inner = session.subagent("look around")
     inner.file.with_suffix(".meta.json").unlink()
     session.tool("Bash", {"command": "true"})
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert row(conversation, "look around").under == row(conversation, "Agent small job").id
 
 
@@ -288,7 +266,7 @@ def test_a_sub_agent_written_into_the_session_itself_is_one_too(session: ClaudeS
     session.file.write_bytes(b"".join(lines))
     session.leaf = main
     session.result(call.uuid, call.id, "done")
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert row(conversation, "Old answer.").under == row(conversation, "Task old job").id
     assert texts(conversation) == ["Delegate", "Task old job", "done"]
 
@@ -302,7 +280,7 @@ def test_what_the_person_did_besides_prompts_is_shown_as_what_it_was(session: Cl
     session.command_prompt("review", "Review the code.", "src")
     session.api_error("API Error: 529")
     session.interrupt()
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert [(item.kind, item.flavour, item.text) for item in path(conversation, conversation.leaf)] == [
         ("prompt", "", "start"),
         ("prompt", "queued", "and also this"),
@@ -325,7 +303,7 @@ def test_a_message_of_another_agent_is_no_prompt(session: ClaudeSession) -> None
         origin={"kind": "task-notification"},
     )
     session._chain("user", message={"role": "user", "content": "Are you there?"}, origin={"kind": "peer"})
-    shown = [(item.kind, item.flavour, item.text) for item in read(session).entries[2:]]
+    shown = [(item.kind, item.flavour, item.text) for item in read_only("claude", session.cwd).entries[2:]]
     assert shown == [("notice", "task", "Job finished"), ("notice", "peer", "Are you there?")]
 
 
@@ -338,236 +316,11 @@ def test_records_with_several_blocks_are_several_entries(session: ClaudeSession)
         {"type": "brand_new_block", "x": 1},
     ]
     uid = session._chain("assistant", message=message)
-    conversation = read(session)
+    conversation = read_only("claude", session.cwd)
     assert [item.id for item in conversation.entries[1:]] == [uid, f"{uid}#2", f"{uid}#3"]
     assert [item.parent for item in conversation.entries[2:]] == [uid, f"{uid}#2"]
     assert [item.flavour for item in conversation.entries[1:]] == ["", "", "unknown"]
     assert [claude.blocks(item)[0].kind for item in conversation.entries[1:]] == ["text", "tool_input", "raw"]
-
-
-# ---- bad input
-
-
-def test_an_unknown_type_is_shown_and_what_hangs_on_it_stays(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    session._chain("brand-new", content="something new")
-    session.turn("two", "Second.")
-    for _ in range(3):
-        session.line({"type": "x-tool", "note": 1})
-    conversation = read(session)
-    assert texts(conversation)[:5] == ["one", "First.", "brand-new something new", "two", "Second."]
-    assert forks(conversation) == []
-    assert row(conversation, "x-tool (3 of them)").flavour == "unknown"
-
-
-def test_an_unreadable_line_is_told_and_shown_in_its_place(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    session.raw(b"this is not json\n")
-    session.turn("two", "Second.")
-    conversation = read(session)
-    (problem,) = conversation.problems
-    assert problem.file == str(session.file)
-    assert session.file.read_bytes().split(b"\n")[problem.line - 1] == b"this is not json"
-    shown = texts(conversation)
-    assert [text for text in shown if "cannot be read" not in text] == ["one", "First.", "two", "Second."]
-    assert len(shown) == 5
-    (broken,) = [item for item in conversation.entries if item.flavour == "unreadable"]
-    assert claude.blocks(broken)[0].text == "this is not json"
-    assert conversation.info.problem == problem.what
-
-
-def test_a_torn_last_line_hides_nothing(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    session.torn()
-    conversation = read(session)
-    assert texts(conversation) == ["one", "First."]
-    assert [problem.what for problem in conversation.problems] == ["the line is not finished"]
-
-
-def test_a_missing_parent_makes_a_detached_tree(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    session.leaf = str(uuid.uuid4())
-    session.turn("lost", "Still here.")
-    conversation = read(session)
-    assert row(conversation, "lost").flavour == "detached"
-    assert row(conversation, "lost").parent is None
-    assert texts(conversation) == ["lost", "Still here."]
-    assert texts(conversation, row(conversation, "First.").id) == ["one", "First."]
-    assert [problem.what for problem in conversation.problems] == ["a record hangs on one that is not there"]
-
-
-def test_parents_that_go_in_a_circle_are_cut(session: ClaudeSession) -> None:
-    prompt = session.prompt("one")
-    session.reply("First.")
-    data = session.file.read_bytes().replace(b'{"parentUuid":null', f'{{"parentUuid":"{session.leaf}"'.encode(), 1)
-    session.file.write_bytes(data)
-    conversation = read(session)
-    assert [item.text for item in conversation.entries] == ["one", "First."]
-    assert conversation.entries[0].id == prompt
-    assert [problem.what for problem in conversation.problems] == ["records are each other's parents"]
-
-
-def test_a_record_that_is_its_own_parent_is_a_root(session: ClaudeSession) -> None:
-    prompt = session.prompt("one")
-    session.file.write_bytes(
-        session.file.read_bytes().replace(b'{"parentUuid":null', f'{{"parentUuid":"{prompt}"'.encode(), 1)
-    )
-    session.reply("First.")
-    assert texts(read(session)) == ["one", "First."]
-
-
-def test_children_before_their_parents_are_put_in_order(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    session.turn("two", "Second.")
-    lines = session.file.read_bytes().splitlines(keepends=True)
-    session.file.write_bytes(b"".join(reversed(lines)))
-    conversation = read(session)
-    assert [item.text for item in conversation.entries] == ["one", "First.", "two", "Second."]
-    assert forks(conversation) == []
-
-
-def test_a_record_written_twice_is_one_entry(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    session.file.write_bytes(session.file.read_bytes() * 2)
-    conversation = read(session)
-    assert texts(conversation) == ["one", "First."]
-    assert len(conversation.entries) == 2
-    assert conversation.problems == ()
-
-
-def test_two_records_with_one_id_are_both_shown(session: ClaudeSession) -> None:
-    prompt = session.prompt("one")
-    session.reply("First.")
-    lines = session.file.read_bytes().splitlines()
-    session.line({**json.loads(lines[-1]), "message": {"role": "assistant", "content": "Other."}})
-    conversation = read(session)
-    assert {item.text for item in conversation.entries} == {"one", "First.", "Other."}
-    assert len({item.id for item in conversation.entries}) == 3
-    assert conversation.entries[0].id == prompt
-    assert [problem.what for problem in conversation.problems] == ["two records have the same id"]
-
-
-def test_escapes_inside_of_a_conversation_are_harmless(session: ClaudeSession) -> None:
-    session.turn("\x1b]0;title\x07 do it \ud83d", "ok \u202e")
-    shown = read(session)
-    assert texts(shown) == ["␛]0;title␇ do it �", "ok <U+202E>"]
-    assert claude.blocks(shown.entries[0])[0].text == "␛]0;title␇ do it <U+D83D>"
-
-
-def test_a_line_of_a_megabyte_is_one_entry(session: ClaudeSession) -> None:
-    session.prompt("look")
-    session.tool("Read", {"file_path": "/x"}, "first line\n" + "y" * 1_000_000)
-    conversation = read(session)
-    assert conversation.entries[-1].text == "first line"
-    assert len(claude.blocks(conversation.entries[-1])[0].text) == 1_000_011
-
-
-def test_fifty_thousand_records_in_one_chain_are_read(session: ClaudeSession) -> None:
-    session.prompt("deep")
-    template = session.file.read_bytes().splitlines()[0].decode()
-    first = json.loads(template)["uuid"]
-    before, chain = first, []
-    for number in range(50_000):
-        uid = str(uuid.UUID(int=number))
-        chain.append(
-            f'{{"parentUuid":"{before}","type":"assistant","uuid":"{uid}","timestamp":"2026-11-30T09:00:00.000Z",'
-            f'"message":{{"id":"m{number}","content":[{{"type":"text","text":"{number}"}}]}}}}\n'
-        )
-        before = uid
-    session.raw("".join(chain).encode())
-    conversation = read(session)
-    assert len(conversation.entries) == 50_001
-    assert conversation.leaf == before
-    assert forks(conversation) == []
-
-
-# ---- families
-
-
-def test_a_branch_is_the_same_tree_and_the_earlier_file_owns_what_both_have(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    other = session.branch("alt")
-    session.turn("two", "Second.")
-    other.now = session.now + timedelta(minutes=1)
-    other.turn("other two", "Else.")
-    conversation = read(session)
-    assert conversation.info.ids == (session.id, other.id)
-    assert conversation.info.id == session.id
-    assert forks(conversation) == [row(conversation, "First.").id]
-    assert {item.session for item in path(conversation, row(conversation, "First.").id)} == {session.id}
-    assert row(conversation, "Else.").session == other.id
-    assert conversation.leaves == {
-        session.id: row(conversation, "Second.").id,
-        other.id: row(conversation, "Else.").id,
-    }
-    assert conversation.leaf == row(conversation, "Else.").id
-    assert conversation.titles == {other.id: "alt"}
-
-
-def test_a_fork_without_a_mark_is_the_same_tree_too(session: ClaudeSession) -> None:
-    session.bookkeeping()
-    session.turn("one", "First.")
-    other = session.branch(mark=False)
-    other.turn("two", "Second.")
-    conversation = read(session)
-    assert set(conversation.info.ids) == {session.id, other.id}
-    assert texts(conversation) == ["one", "First.", "two", "Second."]
-
-
-def test_a_fork_of_the_sdk_with_new_ids_is_the_same_tree(session: ClaudeSession) -> None:
-    session.turn("one", "First.")
-    other = ClaudeSession(session.home, session.cwd, now=session.now)
-    new: dict[str | None, str | None] = {None: None}
-    for record in (json.loads(line) for line in session.file.read_bytes().splitlines()):
-        if "uuid" in record:
-            old = record["uuid"]
-            new[old] = record["uuid"] = str(uuid.uuid4())
-            record["parentUuid"] = new[record["parentUuid"]]
-            record["sessionId"] = other.id
-            record["forkedFrom"] = {"sessionId": session.id, "messageUuid": old}
-            other.line(record)
-    other.leaf = new[session.leaf]
-    other.turn("two", "Second.")
-    conversation = read(session)
-    assert conversation.info.ids == (session.id, other.id)
-    assert texts(conversation) == ["one", "First.", "two", "Second."]
-    assert len(conversation.entries) == 4
-
-
-def test_a_second_answer_made_up_by_a_fork_is_a_fork(session: ClaudeSession) -> None:
-    """Forked in the middle of a batch: the agent invents a result for the call that has none there."""
-    session.prompt("Do it")
-    calls = session.parallel(Job("Bash", {"command": "a"}, "A"), Job("Bash", {"command": "b"}, "B"))
-    session.reply("Both.")
-    other = session.branch()
-    kept = [
-        line
-        for line in other.file.read_bytes().splitlines(keepends=True)
-        if b'"B"' not in line and b"Both." not in line
-    ]
-    other.file.write_bytes(b"".join(kept))
-    other.result(calls[1].uuid, calls[1].id, "[Tool call interrupted]", error=True)
-    other.turn("go on", "Yes.")
-    conversation = read(session)
-    assert texts(conversation, row(conversation, "Both.").id)[-3:] == ["A", "B", "Both."]
-    assert texts(conversation, row(conversation, "Yes.").id) == [
-        "Do it",
-        "Bash a",
-        "Bash b",
-        "A",
-        "[Tool call interrupted]",
-        "go on",
-        "Yes.",
-    ]
-
-
-def test_sessions_that_began_apart_stay_apart(session: ClaudeSession) -> None:
-    session.turn("one")
-    ClaudeSession(session.home, session.cwd).turn("another")
-    assert len(claude.sessions(str(session.cwd))) == 2
-
-
-# ---- sources that are no files
 
 
 def test_a_conversation_can_be_read_from_bytes_that_are_no_file(session: ClaudeSession) -> None:
@@ -587,26 +340,3 @@ def test_a_conversation_can_be_read_from_bytes_that_are_no_file(session: ClaudeS
     after = claude.read(info, sources)
     assert after.entries == before.entries
     assert claude.blocks(after.entries[0], lambda name: BytesIO(stored[name]))[0].text == "one"
-
-
-@pytest.fixture(autouse=True)
-def every_tree_is_sound(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever was read: ids are unique, and a parent stands before its children."""
-    seen: list[Conversation] = []
-    original = claude.read
-
-    def reading(*arguments: object, **named: object) -> Conversation:
-        seen.append(original(*arguments, **named))  # type: ignore[arg-type]
-        return seen[-1]
-
-    monkeypatch.setattr(claude, "read", reading)
-    yield
-    for conversation in seen:
-        known: set[str] = set()
-        for item in conversation.entries:
-            assert item.id not in known
-            assert item.parent is None or item.parent in known
-            known.add(item.id)
-            assert len(item.text) <= 300
-            assert item.text.isprintable() or any(mark in item.text for mark in "\u200c\u200d\u00a0")
-        assert conversation.leaf is None or conversation.leaf in known
