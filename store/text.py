@@ -21,6 +21,8 @@ _HIDDEN = (
 _UNSAFE = f"[{_C0}\x80-\x9f{_HIDDEN}\ud800-\udfff]"
 _COLOUR = "\x1b\\[[0-9;:]*m"
 _WORD = r"\S"
+SLICE = 1 << 16
+"""Characters that are cleaned at once: between two slices of megabytes of text other threads go on."""
 _ELLIPSIS = "…"
 
 
@@ -42,7 +44,10 @@ def clean(text: str, keep_lines: bool = False) -> str:
     text = text.replace("\r\n", "\n")
     if not keep_lines:
         text = text.replace("\n", " ").replace("\t", " ")
-    return _compiled(_UNSAFE).sub(_visible, text)
+    unsafe = _compiled(_UNSAFE)
+    if len(text) <= SLICE:
+        return unsafe.sub(_visible, text)
+    return "".join(unsafe.sub(_visible, text[at : at + SLICE]) for at in range(0, len(text), SLICE))
 
 
 def first_line(text: str, limit: int = 300) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from forkpoint.store.text import clean, first_line, path_text, without_colour
+from forkpoint.store.text import SLICE, clean, first_line, path_text, without_colour
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,3 +84,10 @@ def test_a_path_that_is_not_unicode_can_be_read() -> None:
     assert path_text(b"caf\xe9/\x1b[31m.txt") == "caf\\xe9/␛[31m.txt"
     assert path_text("caf\udce9") == "caf\\xe9"
     assert path_text("café") == "café"
+
+
+def test_a_very_long_text_is_cleaned_as_its_parts_are() -> None:
+    part = "a\x1b[2Jb\r\n\u202ec\t漢"
+    long = part * (3 * SLICE // len(part) + 1)
+    assert len(long) > 3 * SLICE
+    assert clean(long, keep_lines=True) == clean(part, keep_lines=True) * (len(long) // len(part))
