@@ -37,7 +37,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "claude": Kind(ClaudeCode, claude_code.install, script.turns, Anthropic),
+    "claude": Kind(ClaudeCode, claude_code.install, claude_code.turns, Anthropic),
     "codex": Kind(CodexCli, codex_cli.install, codex_cli.turns, Responses),
     "gemini": Kind(GeminiCli, gemini_cli.install, gemini_cli.turns, GenerateContent),
     "opencode": Kind(OpenCodeCli, opencode_cli.install, opencode_cli.turns, ChatCompletions),

@@ -7,10 +7,11 @@ import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from . import npm
+from . import npm, script
 from .real_agent import RealAgent
-from .stub_llm import Json
+from .stub_llm import Json, Script, Step, Tool
 from .terminal import Terminal
 
 VERSION = "2.1.332"
@@ -103,3 +104,33 @@ class ClaudeCode(RealAgent):
 
     def _command(self) -> Sequence[str]:
         return [str(self.program), "--dangerously-skip-permissions"]
+
+
+class Tools(NamedTuple):
+    """Claude Code's tools in a project."""
+
+    project: Path
+
+    def read(self, path: str) -> Tool:
+        return Tool("Read", {"file_path": str(self.project / path)})
+
+    def write(self, path: str, content: str) -> Tool:
+        return Tool("Write", {"file_path": str(self.project / path), "content": content})
+
+    def edit(self, path: str, old: str, new: str) -> Tool:
+        return Tool("Edit", {"file_path": str(self.project / path), "old_string": old, "new_string": new})
+
+    def shell(self, command: str) -> Tool:
+        return Tool("Bash", {"command": command, "description": "a command"})
+
+
+def turns(project: Path) -> Script:
+    """The turns of `script.turns`, and one with all that is no content of a file."""
+    tools = Tools(project)
+    job = {"description": "small job", "prompt": "SUBJOB: write sub.txt", "subagent_type": "general-purpose"}
+    odd = tools.shell("chmod 600 tool.sh; rm link.txt; ln -s tool.sh link.txt; rmdir empty; mkdir made")
+    return script.turns(
+        tools,
+        Tool("Agent", {**job, "run_in_background": False}),
+        TURNODD=(Step("Modes, links and empty folders go.", (odd,)), Step("TURNODD is done.")),
+    )

@@ -6,8 +6,9 @@ import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from . import npm
+from . import npm, script
 from .real_agent import RealAgent
 from .stub_llm import Json, Script, Step, Tool
 from .terminal import Terminal
@@ -109,64 +110,48 @@ class GeminiCli(RealAgent):
         return [str(self.program), "-m", MODEL]
 
 
-def write(file: Path, content: str) -> Tool:
-    return Tool("write_file", {"file_path": str(file), "content": content})
+class Tools(NamedTuple):
+    """Gemini CLI's tools in a project."""
 
+    project: Path
 
-def edit(file: Path, old: str, new: str) -> Tool:
-    given = {"file_path": str(file), "instruction": "edit", "old_string": old, "new_string": new}
-    return Tool("replace", given)
+    def read(self, path: str) -> Tool:
+        return Tool("read_file", {"file_path": str(self.project / path)})
 
+    def write(self, path: str, content: str) -> Tool:
+        return Tool("write_file", {"file_path": str(self.project / path), "content": content})
 
-def shell(command: str) -> Tool:
-    return Tool("run_shell_command", {"command": command, "description": "a command"})
+    def edit(self, path: str, old: str, new: str) -> Tool:
+        file = str(self.project / path)
+        return Tool("replace", {"file_path": file, "instruction": "edit", "old_string": old, "new_string": new})
+
+    def shell(self, command: str) -> Tool:
+        return Tool("run_shell_command", {"command": command, "description": "a command"})
 
 
 def turns(project: Path) -> Script:
-    """Three turns of edits and shell commands in a project, and some for special occasions."""
-    new, old = project / "new.txt", project / "existing.txt"
-    return {
-        "TURN1": (
-            Step("I write a new file.", (write(new, "new v1\n"),)),
-            Step("I read a file that existed.", (Tool("read_file", {"file_path": str(old)}),)),
-            Step("I edit both.", (edit(old, "line two", "line two EDITED"), edit(new, "v1", "v2"))),
-            Step("I delete and rename.", (shell("rm todelete.txt && mv torename.txt renamed.txt"),)),
-            Step("TURN1 is done."),
-        ),
-        "TURN2": (
-            Step("I edit again.", (edit(new, "v2", "v3"),)),
-            Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
-            Step("TURN2 is done."),
-        ),
-        "TURN2B": (
-            Step("I write much.", (write(project / "big.txt", "x" * 200_000),)),
-            Step("I delete.", (shell("rm todelete.txt"),)),
+    """The turns of `script.turns`, and some with equal calls and much output."""
+    tools = Tools(project)
+    helper = Tool("invoke_agent", {"agent_name": "generalist", "prompt": "SUBJOB: write sub.txt"})
+    again = tools.shell("echo again >> twice.txt")
+    at_once = (tools.shell("echo a > a.txt"), tools.shell("echo b > b.txt"), tools.write("c.txt", "c\n"))
+    return script.turns(
+        tools,
+        helper,
+        TURN2B=(
+            Step("I write much.", (tools.write("big.txt", "x" * 200_000),)),
+            Step("I delete.", (tools.shell("rm todelete.txt"),)),
             Step("TURN2B is done."),
         ),
-        "TURN3": (
-            Step("A command that fails.", (shell("exit 3"),)),
-            Step("I write in a new folder.", (write(project / "sub/dir/three.txt", "three\n"),)),
-            Step("TURN3 is done."),
-        ),
-        "TURNTWICE": (
-            Step("I append.", (shell("echo again >> twice.txt"),)),
-            Step("I append again.", (shell("echo again >> twice.txt"),)),
-            Step("Both at once.", (shell("echo a > a.txt"), shell("echo b > b.txt"), write(project / "c.txt", "c\n"))),
-            Step(
-                "I start a sub-agent.",
-                (Tool("invoke_agent", {"agent_name": "generalist", "prompt": "SUBJOB: write sub.txt"}),),
-            ),
+        TURNTWICE=(
+            Step("I append.", (again,)),
+            Step("I append again.", (again,)),
+            Step("Both at once.", at_once),
+            Step("I start a sub-agent.", (helper,)),
             Step("TURNTWICE is done."),
         ),
-        "TURNSLOW": (
-            Step("I write.", (write(project / "slow.txt", "slow v1\n"),)),
-            Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
-            Step("TURNSLOW is done."),
-        ),
-        "SUBJOB": (
-            Step("I write.", (write(project / "sub.txt", "by the sub-agent\n"),)),
+        SUBJOB=(
+            Step("I write.", (tools.write("sub.txt", "by the sub-agent\n"),)),
             Step("SUBJOB is done.", (Tool("complete_task", {"response": "SUBJOB is done."}),)),
         ),
-        "TURNERROR": (Step("", status=400),),
-        "QUESTION": (Step("Just an answer, no tools."),),
-    }
+    )

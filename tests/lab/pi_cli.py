@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import npm
+from . import npm, script
 from .real_agent import RealAgent
-from .stub_llm import Script, Step, Tool
+from .stub_llm import Script, Tool
 from .terminal import Terminal
 
 VERSION = "1.6.0"
@@ -92,47 +92,23 @@ class PiCli(RealAgent):
         return sorted((self.config / "sessions" / f"--{name}--").glob("*.jsonl"))
 
 
-def write(path: str, content: str) -> Tool:
-    return Tool("write", {"path": path, "content": content})
+class Tools:
+    """Pi's tools in a project."""
 
+    def read(self, path: str) -> Tool:
+        return Tool("read", {"path": path})
 
-def edit(path: str, old: str, new: str) -> Tool:
-    return Tool("edit", {"path": path, "edits": [{"oldText": old, "newText": new}]})
+    def write(self, path: str, content: str) -> Tool:
+        return Tool("write", {"path": path, "content": content})
 
+    def edit(self, path: str, old: str, new: str) -> Tool:
+        return Tool("edit", {"path": path, "edits": [{"oldText": old, "newText": new}]})
 
-def shell(command: str) -> Tool:
-    return Tool("bash", {"command": command})
+    def shell(self, command: str) -> Tool:
+        return Tool("bash", {"command": command})
 
 
 def turns(_: Path) -> Script:
-    """Three turns of edits and shell commands in a project, and some for special occasions."""
-    return {
-        "TURN1": (
-            Step("I write a new file.", (write("new.txt", "new v1\n"),)),
-            Step("I read a file that existed.", (Tool("read", {"path": "existing.txt"}),)),
-            Step("I edit both.", (edit("existing.txt", "line two", "line two EDITED"), edit("new.txt", "v1", "v2"))),
-            Step("I delete and rename.", (shell("rm todelete.txt && mv torename.txt renamed.txt"),)),
-            Step("TURN1 is done."),
-        ),
-        "TURN2": (
-            Step("I edit again.", (edit("new.txt", "v2", "v3"),)),
-            Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
-            Step("TURN2 is done."),
-        ),
-        "TURN3": (
-            Step("A command that fails.", (shell("exit 3"),)),
-            Step("I write in a new folder.", (write("sub/dir/three.txt", "three\n"),)),
-            Step("TURN3 is done."),
-        ),
-        "TURNSLOW": (
-            Step("I write.", (write("slow.txt", "slow v1\n"),)),
-            Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
-            Step("TURNSLOW is done."),
-        ),
-        "TURNAGENT": (
-            Step("I start another Pi.", (shell("pi --no-session -p 'SUBJOB: write sub.txt'"),)),
-            Step("TURNAGENT is done."),
-        ),
-        "SUBJOB": (Step("I write.", (write("sub.txt", "by the sub-agent\n"),)), Step("SUBJOB is done.")),
-        "QUESTION": (Step("Just an answer, no tools."),),
-    }
+    """The turns of `script.turns`: the sub-agent is another Pi that the shell starts."""
+    tools = Tools()
+    return script.turns(tools, tools.shell("pi --no-session -p 'SUBJOB: write sub.txt'"))

@@ -3,75 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol
 
 from .stub_llm import Script, Step, Tool
 
 
-def write(file: Path, content: str) -> Tool:
-    return Tool("Write", {"file_path": str(file), "content": content})
+class Tools(Protocol):
+    """What an agent's model calls, by what it does in the project; paths are named from there."""
+
+    def read(self, path: str) -> Tool: ...
+
+    def write(self, path: str, content: str) -> Tool: ...
+
+    def edit(self, path: str, old: str, new: str) -> Tool: ...
+
+    def shell(self, command: str) -> Tool: ...
 
 
-def edit(file: Path, old: str, new: str) -> Tool:
-    return Tool("Edit", {"file_path": str(file), "old_string": old, "new_string": new})
-
-
-def shell(command: str) -> Tool:
-    return Tool("Bash", {"command": command, "description": "a command"})
-
-
-def turns(project: Path) -> Script:
-    """Three turns of edits and shell commands in a project, and some for special occasions."""
-    new, old = project / "new.txt", project / "existing.txt"
+def turns(tools: Tools, helper: Tool, **more: tuple[Step, ...]) -> Script:
+    """Three turns of edits and shell commands, and some for special occasions; helper: starts a sub-agent on SUBJOB."""
+    write, edit, shell = tools.write, tools.edit, tools.shell
     return {
         "TURN1": (
-            Step("I write a new file.", (write(new, "new v1\n"),)),
-            Step("I read a file that existed.", (Tool("Read", {"file_path": str(old)}),)),
-            Step("I edit both.", (edit(old, "line two", "line two EDITED"), edit(new, "v1", "v2"))),
+            Step("I write a new file.", (write("new.txt", "new v1\n"),)),
+            Step("I read a file that existed.", (tools.read("existing.txt"),)),
+            Step("I edit both.", (edit("existing.txt", "line two", "line two EDITED"), edit("new.txt", "v1", "v2"))),
             Step("I delete and rename.", (shell("rm todelete.txt && mv torename.txt renamed.txt"),)),
             Step("TURN1 is done."),
         ),
         "TURN2": (
-            Step("I edit again.", (edit(new, "v2", "v3"),)),
+            Step("I edit again.", (edit("new.txt", "v2", "v3"),)),
             Step("I write by the shell.", (shell("echo shell-made > shell.txt; echo more >> existing.txt"),)),
             Step("TURN2 is done."),
         ),
         "TURN3": (
             Step("A command that fails.", (shell("exit 3"),)),
-            Step("I write in a new folder.", (write(project / "sub/dir/three.txt", "three\n"),)),
+            Step("I write in a new folder.", (write("sub/dir/three.txt", "three\n"),)),
             Step("TURN3 is done."),
         ),
-        "TURNODD": (
-            Step(
-                "Modes, links and empty folders go.",
-                (shell("chmod 600 tool.sh; rm link.txt; ln -s tool.sh link.txt; rmdir empty; mkdir made"),),
-            ),
-            Step("TURNODD is done."),
-        ),
         "TURNSLOW": (
-            Step("I write.", (write(project / "slow.txt", "slow v1\n"),)),
+            Step("I write.", (write("slow.txt", "slow v1\n"),)),
             Step("I sleep.", (shell("touch .asleep; while [ -e .asleep ]; do sleep 0.1; done"),)),
             Step("TURNSLOW is done."),
         ),
-        "TURNAGENT": (
-            Step(
-                "I start a sub-agent.",
-                (
-                    Tool(
-                        "Agent",
-                        {
-                            "description": "small job",
-                            "prompt": "SUBJOB: write sub.txt",
-                            "subagent_type": "general-purpose",
-                            "run_in_background": False,
-                        },
-                    ),
-                ),
-            ),
-            Step("TURNAGENT is done."),
-        ),
-        "SUBJOB": (Step("I write.", (write(project / "sub.txt", "by the sub-agent\n"),)), Step("SUBJOB is done.")),
+        "TURNAGENT": (Step("I start a sub-agent.", (helper,)), Step("TURNAGENT is done.")),
+        "SUBJOB": (Step("I write.", (write("sub.txt", "by the sub-agent\n"),)), Step("SUBJOB is done.")),
         "TURNERROR": (Step("", status=400),),
         "QUESTION": (Step("Just an answer, no tools."),),
+        **more,
     }
 
 
