@@ -157,6 +157,13 @@ class Store:
                 return overview.of_tree(self._workspace.tree(FILES))
         return overview.read(self._workspace, self._search.index, info)
 
+    def tree_in_passing(self, info: SessionInfo) -> SessionTree:
+        """The tree of a session that is one of many, whose conversation is not to stay in memory."""
+        if info.id == FILES:
+            with self._workspace.lock:
+                return self._workspace.tree(FILES)
+        return self._workspace.tree_in_passing(info)
+
     def moments(self) -> list[Moment]:
         """Every checkpoint and operation of the workspace, of all roots and sessions, the newest first."""
         with self._workspace.lock:

@@ -274,6 +274,18 @@ class Workspace:
         root = place.root.id if place is not None else ""
         return tree.build(read.conversation, content.rows, content.operations, read.states, root, live)
 
+    def tree_in_passing(self, info: SessionInfo) -> SessionTree:
+        """The same of a session that nobody looks at: what is read of it is not kept in memory."""
+        with self.lock:
+            sources, content, place = self.sources(info), self.content(), self.place
+            if self.held(info, sources) is not None:
+                return self.tree_of(info)
+        module = agents.get(info.agent)
+        conversation = module.read(info, sources)
+        states = list(map(imports.allowed, module.file_states(conversation, self.root, sources)))
+        root = place.root.id if place is not None else ""
+        return tree.build(conversation, content.rows, content.operations, states, root)
+
     def dirty(self) -> int | None:
         """How many paths differ from what was last recorded.
 

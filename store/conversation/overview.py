@@ -25,18 +25,18 @@ SHOWN = 40
 
 def known(index: Index, infos: list[SessionInfo]) -> dict[str, Overview]:
     """By the session's key what was noted of it as it is now; nothing is read."""
-    found: dict[str, Overview] = {}
+    noted = dict(index.told)
     with suppress(ForkpointError):
-        if index.exists:
+        if index.file is not None and index.exists:
             with index.open() as connection:
-                noted = {
-                    key: (stamp, told) for key, stamp, told in connection.execute("SELECT key, stamp, told FROM told")
-                }
-            for info in infos:
-                stamp, told = noted.get(info.key, ("", b""))
-                if told and stamp == _stamp(info):
-                    with suppress(msgspec.MsgspecError):
-                        found[info.key] = msgspec.json.decode(told, type=Overview)
+                rows = connection.execute("SELECT key, stamp, told FROM told")
+                noted |= {key: (stamp, told) for key, stamp, told in rows}
+    found: dict[str, Overview] = {}
+    for info in infos:
+        stamp, told = noted.get(info.key, ("", b""))
+        if told and stamp == _stamp(info):
+            with suppress(msgspec.MsgspecError):
+                found[info.key] = msgspec.json.decode(told, type=Overview)
     return found
 
 
@@ -48,10 +48,10 @@ def read(workspace: Workspace, index: Index, info: SessionInfo) -> Overview:
         place = workspace.place
     conversation = workspace.held(info, sources) or agents.get(info.agent).read(info, sources)
     found = of_tree(tree.build(conversation, (), acts, (), place.root.id if place else ""))
+    stamp, told = index.told[info.key] = (_stamp(info), msgspec.json.encode(found))
     if index.file is not None:
         with suppress(ForkpointError), index.open() as connection:
-            told = (info.key, _stamp(info), msgspec.json.encode(found))
-            connection.execute("INSERT OR REPLACE INTO told VALUES (?, ?, ?)", told)
+            connection.execute("INSERT OR REPLACE INTO told VALUES (?, ?, ?)", (info.key, stamp, told))
     return found
 
 

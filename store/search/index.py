@@ -61,6 +61,8 @@ class Index:
         self.file = folder / FILE if folder is not None else None
         self._lock = threading.RLock()
         self._memory: sqlite3.Connection | None = None
+        self.told: dict[str, tuple[str, bytes]] = {}
+        """What reading sessions told of them, by key, each with its stamp of then; in the file, too."""
 
     @property
     def exists(self) -> bool:

@@ -114,7 +114,7 @@ class EverythingScreen(ListScreen):
             self._reading = f"reading {number + 1:,} of {len(infos):,}"
 
             def rows(store: Store, info: SessionInfo = info) -> list[Happened]:
-                return list(of_outline(Outline(store.tree(info.key)), store.root, signs.checkpoint, signs.back))
+                return list(of_outline(Outline(store.tree_in_passing(info)), store.root, signs.checkpoint, signs.back))
 
             try:
                 read[info.key] = await self.ask(rows)

@@ -75,8 +75,9 @@ class ListScreen(Page):
 
     def show_header(self) -> None:
         """Says what is listed, and how much of it shows."""
-        total = sum(counted(item) for item in self.list.items)
-        shown = sum(counted(self.list.items[at]) for at in self.list.shown)
+        listing = self.list
+        total = sum(map(counted, listing.items))
+        shown = sum(counted(listing.items[at]) for at in listing.shown)
         number = f"  {shown} of {total}" if shown != total else f"  {total}" if total else ""
         left = [(self.HEADING, "strong"), (number, "muted"), (f"  {self.about}", "muted")]
         self.query_one("#header", Bar).show(left, [("filtered", "attention")] if self.list.needle else [])

@@ -29,6 +29,8 @@ READ = 256 << 20
 """Bytes of sessions that are read for what a list cannot tell otherwise, the newest first."""
 REST = 0.3
 """Seconds that the cursor must rest on a session before it is read."""
+PAUSE = 0.005
+"""Seconds between two sessions that are read, which the screen has for itself."""
 SHOWN = 6
 """Forks that stand below their session; the others are counted."""
 Key = tuple[str, str]
@@ -135,6 +137,7 @@ class SessionsScreen(ListScreen):
                 break
             self._reading = f"reading {number + 1:,} of {len(wanted):,}"
             await self._read(item)
+            await asyncio.sleep(PAUSE)
             if (now := asyncio.get_running_loop().time()) - shown > REST:
                 shown = now
                 self.show_sessions()
