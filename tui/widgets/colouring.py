@@ -59,6 +59,14 @@ def coloured(lexer: Lexer | None, text: str) -> list[tuple[str, str]]:
     return pieces if whole == text else [(text, "text")]
 
 
+def coloured_within(lexer: Lexer | None, text: str, end: str, ink: str) -> list[tuple[str, str]]:
+    """The same for a line that begins in something that ends with this mark."""
+    place = text.find(end)
+    stop = len(text) if place < 0 else place + len(end)
+    rest = text[stop:]
+    return [(text[:stop], ink), *(coloured(lexer, rest) if rest else [])]
+
+
 @lru_cache(maxsize=512)
 def _ink(token: str) -> str:
     return next((ink for beginning, ink in INK_OF if token.startswith(beginning)), "text")

@@ -10,11 +10,12 @@ from rich.cells import cell_len
 from ...store.model import Line
 from ...store.text import path_text
 from ..theme import Signs
-from .colouring import coloured, lexer_for, overlaid
+from .colouring import coloured, coloured_within, lexer_for, overlaid
 from .difflayout import WHOLE, Layout
 from .difftext import END, FILE, HUNK, NEW, NOTE, OLD, PROBLEM, STATUS, DiffText
 from .linecells import character_at, window
 from .lines import Span, spans_length
+from .spanning import Spans
 from .wordmarks import Ranges, changed_words
 
 GROUNDS = {OLD: "old", NEW: "new"}
@@ -31,6 +32,7 @@ class Paint:
     """How a diff is drawn now."""
 
     layout: Layout
+    spanning: Spans
     signs: Signs
     shift: int = 0
     """Cells by which the text stands to the left, where it is not wrapped."""
@@ -150,7 +152,9 @@ class Paint:
         """Characters of a row: code colours, then the marks of what changed, then what is searched for."""
         content, kind = self.content, self.content.kinds[row]
         file = content.diff.files[content.of_file[row]]
-        colours = coloured(lexer_for(file.path.decode("utf-8", "replace")), text)
+        lexer = lexer_for(file.path.decode("utf-8", "replace"))
+        begins = self.spanning.within(row)
+        colours = coloured_within(lexer, text, begins.end, begins.ink) if begins else coloured(lexer, text)
         pieces = _between(colours, first, last)
         pieces = overlaid(pieces, _moved(self._marks(row, text), first, last), WORDS.get(kind, ""))
         if self.needle:

@@ -18,6 +18,7 @@ from .diffpaint import Paint
 from .difftext import BLANK, FILE, DiffText, not_compared
 from .linecells import cell_at
 from .lines import Lines, Span
+from .spanning import Spans
 
 NARROWEST_SPLIT = 90
 """Cells that a pane needs for two sides."""
@@ -53,6 +54,7 @@ class DiffPane(Lines):
         """Rows that hold what is searched for."""
         self._layout: Layout | None = None
         self._paint_now: Paint | None = None
+        self._spanning: Spans | None = None
         self._told = (-1, 0)
         """The file and hunk of the cursor that were told last."""
 
@@ -74,8 +76,15 @@ class DiffPane(Lines):
         """How it is drawn now."""
         layout = self.layout_now
         if self._paint_now is None and layout is not None:
-            self._paint_now = Paint(layout, self.signs, self.shift, self.needle, self.selected_ink())
+            self._paint_now = Paint(layout, self._spans(), self.signs, self.shift, self.needle, self.selected_ink())
         return self._paint_now
+
+    def _spans(self) -> Spans:
+        """What the lines of this diff begin in."""
+        assert self.content is not None
+        if self._spanning is None or self._spanning.content is not self.content:
+            self._spanning = Spans(self.content)
+        return self._spanning
 
     @property
     def line_count(self) -> int:
