@@ -20,6 +20,8 @@ from tests.builders.terminal import Terminal
 SCREENS = {
     "the tree": "",
     "the detail": "\r",
+    "the files of a row": "K2",
+    "a file's history": "K2\r",
     "the search line": "/",
     "the line for ids": ":",
     "the diff": "Kd",
