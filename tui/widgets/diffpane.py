@@ -13,6 +13,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from ...store.model import Line
+from .diffcopy import marked_words
 from .difflayout import WHOLE, Layout
 from .diffpaint import Paint
 from .difftext import BLANK, FILE, DiffText, not_compared
@@ -385,27 +386,4 @@ class DiffPane(Lines):
         layout = self.layout_now
         if layout is None or layout.split:
             return super().get_selection(selection)
-        first = selection.start.y if selection.start else 0
-        last = min(selection.end.y if selection.end else layout.height, layout.height - 1)
-        out: list[str] = []
-        for at in range(first, last + 1):
-            text, lead, starts = self._words(at)
-            end = selection.end.x - lead if selection.end and at == last else len(text)
-            piece = text[max(0, selection.start.x - lead) if selection.start and at == first else 0 : max(end, 0)]
-            if starts or not out:
-                out.append(piece)
-            else:
-                out[-1] += piece
-        return ("\n".join(out), "\n") if out else None
-
-    def _words(self, at: int) -> tuple[str, int, bool]:
-        """The words on a line of the screen, the cells before them, and whether a row begins there."""
-        layout = self.layout_now
-        assert layout is not None
-        row, part = layout.at(at)
-        text = layout.content.text(row)
-        if layout.content.kinds[row] in WHOLE:
-            return text, 1, True
-        if self.wrap:
-            return text[part * layout.room : (part + 1) * layout.room], layout.lead, not part
-        return text, layout.lead - self.shift, True
+        return marked_words(layout, selection, self.shift)

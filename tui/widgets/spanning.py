@@ -36,28 +36,8 @@ COMMENTS = _kind([("/*", "*/")], "code-comment", STRINGS, "//.*")
 MARKUP = _kind([("<!--", "-->")], "code-comment")
 KINDS = {
     **dict.fromkeys(("py", "pyi"), TEXTS),
-    **dict.fromkeys(
-        [
-            "c",
-            "h",
-            "cc",
-            "cpp",
-            "hpp",
-            "cs",
-            "java",
-            "js",
-            "jsx",
-            "ts",
-            "tsx",
-            "mjs",
-            "go",
-            "rs",
-            "kt",
-            "swift",
-            "scala",
-        ],
-        COMMENTS,
-    ),
+    **dict.fromkeys(("c", "h", "cc", "cpp", "hpp", "cs", "java", "kt", "swift", "scala", "go", "rs"), COMMENTS),
+    **dict.fromkeys(("js", "jsx", "mjs", "ts", "tsx"), COMMENTS),
     **dict.fromkeys(("php", "css", "scss", "less", "sql"), COMMENTS),
     **dict.fromkeys(("html", "htm", "xml", "svg", "vue", "md"), MARKUP),
 }
