@@ -15,6 +15,7 @@ from forkpoint.tui.screens.sessions import SessionsScreen
 from tests.builders.app import a_parser, frame, main, press, running, settled, until
 from tests.builders.claude import ClaudeSession
 from tests.builders.recorded import Recorded
+from tests.builders.terminal import Terminal
 from tests.builders.whole import whole
 
 SIZES = [(60, 15), (80, 24), (160, 50)]
@@ -147,3 +148,17 @@ async def test_what_cannot_be_read_of_one_session_hides_no_other(agent: Recorded
             line for line in frame(pilot.app).split("\n") if "This one is torn" in line and "Claude Code" in line
         ][:1]
         assert "!" in line
+
+
+def test_the_program_itself_begins_with_all_folders_in_home_and_records_none_of_them(agent: Recorded) -> None:
+    home = Path(os.environ["HOME"])
+    before = os.listdir(home / "forkpoint" / "workspaces")
+    terminal = Terminal(home)
+    terminal.until("all folders")
+    terminal.until("Rather cache the")
+    terminal.type("S")
+    terminal.quiet()
+    terminal.type("q")
+    terminal.quiet()
+    assert terminal.close() == 0
+    assert os.listdir(home / "forkpoint" / "workspaces") == before
