@@ -127,8 +127,10 @@ async def test_views_searching_and_the_list_of_files_work_at_every_size(store: S
             await press(pilot, "b")
         assert focused(pilot.app) == "files"
         assert "moved/new.py" in frame(pilot.app)
-        await press(pilot, "j", "j", "y", "G", "enter")
+        await press(pilot, "j", "j", "y", "J", "]", "G")
         assert pilot.app.clipboard == "empty.txt"
+        assert screen.files.item is not None and screen.files.item.key == "8"
+        await press(pilot, "escape", "escape", "b", "enter")
         assert (focused(pilot.app), pane.file) == ("diff", 8)
         await press(pilot, "w", "G")
         assert pane.wrap and "a long line" in frame(pilot.app)

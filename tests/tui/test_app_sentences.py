@@ -26,6 +26,7 @@ SCREENS = {
     "the line for ids": ":",
     "the diff": "Kd",
     "the files of the diff": "Kdb",
+    "the search in the diff": "Kd/",
     "going back": "Kr",
     "going back, a scope chosen": "Krb",
     "going back, at its diff": "Krd",

@@ -200,7 +200,9 @@ class DiffScreen(DiffSearch):
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
         files = self.files
-        if event.lines is files and files.has_focus and files.item is not None and self.content is not None:
+        if event.lines is not files or not files.has_focus or files.item is None or self.content is None:
+            return
+        if int(files.item.key) != self.pane.file:
             self.pane.go_to(self.content.files[int(files.item.key)])
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
@@ -238,6 +240,8 @@ class DiffScreen(DiffSearch):
         starts = self.content.hunks if what == "hunk" else self.content.files
         if not self.pane.jump(starts, by):
             self.notice.say(f"No {what} {'below' if by > 0 else 'above'}.")
+        elif self.files.has_focus:
+            self.files.follow(self.pane.file)
 
     def action_next_hunk(self) -> None:
         self._jump("hunk", 1)
@@ -341,5 +345,10 @@ class DiffScreen(DiffSearch):
         beneath.call_later(beneath.acted, done)
 
     def action_close(self) -> None:
-        if not self.notice.hush() and not self.stop_searching():
+        """One thing after the other: the notice, the search, the list of files, the screen."""
+        if self.notice.hush() or self.stop_searching():
+            return
+        if self.files.has_focus:
+            self._to_the_diff()
+        else:
             self.leave(None)
