@@ -105,6 +105,9 @@ class ForkpointApp(App[None]):
         """Does something with the store on another thread; whoever was cancelled meanwhile gets no answer."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, cast("Store", self._store))
 
+    def on_unmount(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
     def on_mount(self) -> None:
         if self._glance is None:
             self.push_screen(self._main())
