@@ -118,7 +118,7 @@ def _of_file(
     return Hit(
         kind="file",
         time=first.time,
-        session=info.key if info else FILES,
+        session=info.key if info else key or FILES,
         agent=info.agent if info else "",
         title=info.title if info else "",
         branch="",

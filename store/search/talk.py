@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .. import agents
 from ..conversation import tree
-from ..model import Conversation, Entry, SessionInfo
+from ..model import Conversation, Entry, SessionInfo, SessionTree
 from .index import Cancelled, has_words, writing
 from .wanted import fold
 
@@ -46,7 +46,7 @@ def take(workspace: Workspace, connection: sqlite3.Connection, info: SessionInfo
     if known is not None and known[1] == stamp:
         return 0
     conversation = workspace.held(info, sources) or agents.get(info.agent).read(info, sources)
-    branch_of = tree.build(conversation, (), acts, (), place.root.id if place else "").branch_of
+    branch_of = _branches(tree.build(conversation, (), acts, (), place.root.id if place else ""))
     if known is None:
         connection.execute("INSERT OR IGNORE INTO sessions (key, stamp) VALUES (?, '')", (info.key,))
     (session,) = connection.execute("SELECT id FROM sessions WHERE key = ?", (info.key,)).fetchone()
@@ -124,6 +124,20 @@ def _changed(
             sign = _sign(entry.kind + text)
             if told is None or told[1] != sign:
                 yield _Text(entry, sign, text)
+
+
+def _branches(built: SessionTree) -> dict[str, str]:
+    """The branch of each entry; what a sub-agent did is on that of the call which started it."""
+    found = dict(built.branch_of)
+    calls = {entry.call: entry for entry in built.entries if entry.kind == "tool_call" and entry.call}
+    for entry in built.entries:
+        above, seen = entry, {entry.id}
+        while above.id not in found and above.under in calls and calls[above.under].id not in seen:
+            above = calls[above.under]
+            seen.add(above.id)
+        if above.id in found:
+            found[entry.id] = found[above.id]
+    return found
 
 
 def _whole(module: Agent, entry: Entry, files: _Files) -> str:

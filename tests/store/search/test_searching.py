@@ -96,7 +96,8 @@ def test_branches_that_were_left_what_was_compacted_and_sub_agents_are_searched_
     assert left.branch not in branches
     assert first in {hit.entry for hit in found(store, "walnut")}
     assert found(store, '"spoke of nuts"')
-    assert found(store, "nine pistachios", ["reply"])
+    (inside,) = found(store, "nine pistachios", ["reply"])
+    assert {inside.branch} == branches, "on the branch of the call that started it"
 
 
 @pytest.mark.parametrize("name", [name for name in agents.names() if name != "claude"])
