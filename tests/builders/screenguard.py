@@ -23,6 +23,9 @@ from forkpoint.tui.app import ForkpointApp
 
 LIGHT = frozenset({"", "agents", "errors", "hook", "light", "model", "naming", "states", "text"})
 """Modules of the engine whose functions turn words into words; of the agents only their names are asked for."""
+MADE_APART = ("tui.detail.blocks", "tui.detail.code", "tui.detail.conversation", "tui.detail.facts")
+MADE_APART += ("tui.detail.markdown", "tui.widgets.flow")
+"""Modules of the app that take texts apart and lay them out: of any length, so on other threads."""
 CLASSES = frozenset({"Store", "Workspace", "Objects", "Catalog"})
 """Classes whose methods are guarded too: the others hold what was read already."""
 
@@ -111,7 +114,7 @@ def _modules(package: ModuleType) -> list[ModuleType]:
 
 def _is_heavy(name: str) -> bool:
     within = name.removeprefix("forkpoint.store").removeprefix(".")
-    return name.startswith("forkpoint.store") and within not in LIGHT
+    return name.removeprefix("forkpoint.") in MADE_APART or (name.startswith("forkpoint.store") and within not in LIGHT)
 
 
 def _is_own(found: object, module: ModuleType) -> bool:

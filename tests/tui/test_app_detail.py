@@ -97,7 +97,7 @@ async def test_2_goes_round_the_three_ways_to_look_at_files(
 
 
 async def test_clicks_choose_the_way_open_a_call_and_the_wheel_scrolls(store: Store, seen: LookedAt) -> None:
-    async with running(store, (160, 50), session=session(seen)) as pilot:
+    async with running(store, (160, 30), session=session(seen)) as pilot:
         await press(pilot, "g", "2")
         line = next(y for y, text in enumerate(frame(pilot.app).split("\n")) if "against now" in text)
         at = frame(pilot.app).split("\n")[line].index("against now")
@@ -113,6 +113,7 @@ async def test_clicks_choose_the_way_open_a_call_and_the_wheel_scrolls(store: St
         await settled(pilot)
         assert "▾ Write fold.py" in frame(pilot.app)
         top = pane.scroll_offset.y
+        assert top > 0
         await pilot._post_mouse_events([MouseScrollUp], widget=pane)
         await until(pilot, lambda: pane.scroll_offset.y < top)
 

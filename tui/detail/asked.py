@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 Tab = Literal["conversation", "files", "facts"]
 Mode = Literal["row", "since", "now"]
+
+MODES: Mapping[Mode, str] = {"row": "by this row", "since": "since here", "now": "against now"}
+
+
+def after(mode: Mode) -> Mode:
+    """The next of the three ways to look at files."""
+    names = list(MODES)
+    return names[(names.index(mode) + 1) % len(names)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,20 +21,13 @@ from ..widgets.flow import Line, Link, Part, Spot
 from ..widgets.lines import Span, clip, clip_title, spans_length
 from ..widgets.sheet import BLANK, Paragraph, text
 from ..words import count, one_line
-from .asked import Asked, Mode
+from .asked import MODES, Asked, Mode
 from .heading import line_spans
 
-MODES: Mapping[Mode, str] = {"row": "by this row", "since": "since here", "now": "against now"}
 BESIDE = 66
 """Cells from which who changed a file stands beside its name; below, it stands over all files of the same author."""
 
 Authors = Mapping[bytes, Sequence[Who]]
-
-
-def after(mode: Mode) -> Mode:
-    """The next of the three."""
-    names = list(MODES)
-    return names[(names.index(mode) + 1) % len(names)]
 
 
 def ends(outline: Outline, row: Row, mode: Mode) -> tuple[str, str | None] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,7 @@ from textual import work
 
 from ...store.errors import ForkpointError
 from ...store.model import Diff, Point
-from ..detail.asked import Asked, Mode, Tab
-from ..detail.conversation import conversation
-from ..detail.facts import facts
-from ..detail.files import after, files
+from ..detail.asked import Asked, Mode, Tab, after
 from ..detail.heading import glance, heading
 from ..outline import Outline
 from ..rows import Row
@@ -40,7 +38,7 @@ class Seen:
     """What was read of a row, laid out for the pane's width."""
 
     changed: DiffText | None
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     laid: Laid
 
 
@@ -94,20 +92,21 @@ class Looking(Welcome):
         self._show(seen, outline, row, now)
 
     def _read(self, asked: Asked, tab: Tab, width: int) -> Seen:
-        """Everything that is shown of a row; called in a worker."""
+        """Everything that is shown of a row; called in a worker. What cannot be read is told where it would stand."""
         changed: DiffText | None = None
+        trouble: ForkpointError | None = None
+        asked.check()
         try:
-            asked.check()
             changed = self.changed(asked)
-            if tab == "conversation":
-                told = conversation(asked)
-            elif tab == "files":
-                told = files(asked, changed.diff if changed else None)
-            else:
-                told = facts(asked)
-            parts: tuple[Part, ...] = (*heading(asked, tab), *told)
         except ForkpointError as error:
-            parts = (text(in_words(error), "attention"), text(error.todo, "muted"))
+            trouble = error if tab == "files" else None
+        parts: list[Part] = [*heading(asked, tab)]
+        try:
+            parts += _told(asked, tab, changed) if trouble is None else ()
+        except ForkpointError as error:
+            trouble = error
+        if trouble is not None:
+            parts += [text(in_words(trouble), "attention"), text(trouble.todo, "muted")]
         return Seen(changed, parts, laid(parts, width, asked.wanted))
 
     def _show(self, seen: Seen, outline: Outline, row: Row, now: int) -> None:
@@ -183,3 +182,18 @@ class Looking(Welcome):
         if self.tab == "files" and (not self.has_class("-narrow") or self.has_class("-detail")):
             self.mode = after(self.mode)
         self._show_tab("files")
+
+
+def _told(asked: Asked, tab: Tab, changed: DiffText | None) -> Iterator[Part]:
+    """What a tab tells; what it takes is imported with the first row that is read, after the tree is on the screen."""
+    if tab == "conversation":
+        from ..detail.conversation import conversation
+
+        return conversation(asked)
+    if tab == "files":
+        from ..detail.files import files
+
+        return files(asked, changed.diff if changed else None)
+    from ..detail.facts import facts
+
+    return facts(asked)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from forkpoint.store.model import Diff, FileDiff, Who
-from forkpoint.tui.detail.asked import Asked
-from forkpoint.tui.detail.files import after, by, ends, files, files_changed
+from forkpoint.tui.detail.asked import Asked, after
+from forkpoint.tui.detail.files import by, ends, files, files_changed
 from forkpoint.tui.theme import Signs
 from forkpoint.tui.widgets.flow import Link
 
