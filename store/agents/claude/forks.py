@@ -18,7 +18,6 @@ import stat
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, cast
 
 from ...durable import beside, sync_folder, write_all
@@ -26,7 +25,7 @@ from ...model import Conversation, Entry
 from ...text import first_line
 from ..base import Fork, Wanted
 from ..forms import newfile
-from ..forms.belonging import is_under
+from ..forms.newfile import Move
 from ..forms.regular import on_disk
 from ..forms.rewriting import encoded, rewritten
 from .detail import whole_text
@@ -76,7 +75,7 @@ def plan_fork(conversation: Conversation, entry: str, wanted: Wanted) -> Fork:
         end = log.ending(record, leave_out=leave_out)
         text = whole_text(parse(log.read(record))) if wanted.hands_back(point) else ""
         kept = log.path(end) if end else []
-        move = _Move(session_of(source.file), new, conversation.info.cwd, wanted.cwd or conversation.info.cwd)
+        move = Move(session_of(source.file), new, conversation.info.cwd, wanted.cwd or conversation.info.cwd)
         data, names = _written(log, kept, move, wanted.title) if kept else (b"", [])
     folder = project_folder(wanted.cwd) if wanted.cwd else os.path.dirname(source.file)
     shown = {item.id.partition("#")[0]: item.id for item in conversation.entries}
@@ -122,26 +121,7 @@ def _is_recorded(entry: Entry) -> bool:
     return entry.span is not None and "@" not in entry.id
 
 
-# ---- lines of the new file
-
-
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """What changes from the source to the fork."""
-
-    old: str
-    new: str
-    old_cwd: str
-    new_cwd: str
-
-    def path(self, path: object) -> str | None:
-        """Where a path of the old folder is in the new one; None when it stays."""
-        if self.old_cwd == self.new_cwd or not isinstance(path, str) or not is_under(path, self.old_cwd):
-            return None
-        return newfile.moved(path, self.old_cwd, self.new_cwd)
-
-
-def _written(log: Log, kept: list[str], move: _Move, title: str) -> tuple[bytes, list[str]]:
+def _written(log: Log, kept: list[str], move: Move, title: str) -> tuple[bytes, list[str]]:
     """The bytes of the fork, and the names of the backups that it needs."""
     inside = set(kept)
     cut = max(log.records[uid].offset for uid in kept)
@@ -165,7 +145,7 @@ def _written(log: Log, kept: list[str], move: _Move, title: str) -> tuple[bytes,
             # Where the session was moved to stands for all of it: its file was moved along.
             newest[item.type] = item
     for item in newest.values():
-        if item.type != "relocated" or move.old_cwd == move.new_cwd:
+        if item.type != "relocated" or not move.elsewhere:
             lines.append((item.offset, rewritten(log.read_at(item.offset, item.length), {"sessionId": move.new})))
     lines.sort(key=lambda line: line[0])
     name = first_line(title) or "fork"
@@ -174,7 +154,7 @@ def _written(log: Log, kept: list[str], move: _Move, title: str) -> tuple[bytes,
     return b"".join(line + b"\n" for line in [*(data for _, data in lines), *ends]), names
 
 
-def _chain_line(data: bytes, found: Record, uid: str, before: str | None, move: _Move) -> bytes:
+def _chain_line(data: bytes, found: Record, uid: str, before: str | None, move: Move) -> bytes:
     changes: Json = {
         "parentUuid": None if found.boundary else before,
         "sessionId": move.new,
@@ -184,7 +164,7 @@ def _chain_line(data: bytes, found: Record, uid: str, before: str | None, move: 
     optional: Json = {"session_id": move.new}
     if found.boundary:
         optional["logicalParentUuid"] = before
-    if move.old_cwd != move.new_cwd:
+    if move.elsewhere:
         moved = move.path(parse(data).get("cwd"))
         if moved is not None:
             changes["cwd"] = moved
@@ -194,7 +174,7 @@ def _chain_line(data: bytes, found: Record, uid: str, before: str | None, move: 
     return rewritten(data, changes, optional, drop=("sessionKind",))
 
 
-def _history_line(data: bytes, inside: set[str], move: _Move, names: list[str]) -> bytes:
+def _history_line(data: bytes, inside: set[str], move: Move, names: list[str]) -> bytes:
     """A snapshot or delta, when all that it belongs to is kept; empty otherwise."""
     record = parse(data)
     snapshot = record.get("snapshot")
@@ -221,10 +201,7 @@ def _history_line(data: bytes, inside: set[str], move: _Move, names: list[str]) 
     return rewritten(data, {"snapshot": snapshot} if isinstance(snapshot, dict) else {"backup": record["backup"]})
 
 
-# ---- files
-
-
-def _backups(names: Sequence[str], move: _Move, family: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _backups(names: Sequence[str], move: Move, family: Sequence[str]) -> tuple[tuple[str, str], ...]:
     folders = [backups(session) for session in dict.fromkeys((move.old, *family))]
     found = ((find_backup(name, folders), name) for name in names)
     return tuple((path, os.path.join(backups(move.new), name)) for path, name in found if path)

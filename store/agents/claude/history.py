@@ -227,9 +227,6 @@ def _main_files(conversation: Conversation, sources: Sequence[Source] | None) ->
     return [source for source in sources if not sub_agent_of(source.file)]
 
 
-# ---- what the records prove
-
-
 def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> Evidence:
     """Contents that the session's edit tools are proven to have left, and the steps known to have changed a path."""
     real = os.path.realpath(root)

@@ -175,9 +175,6 @@ def _follows(record: Record) -> bool:
     return record.type in _FOLLOWING or record.type in _ENDS or record.item in _FOLLOWING_ITEMS
 
 
-# ---- reading
-
-
 def _meta(source: Source) -> Payload | None:
     with opened(source) as file:
         for _, _, line in records(file):

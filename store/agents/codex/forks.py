@@ -12,7 +12,6 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO, cast
 
@@ -22,6 +21,7 @@ from ...text import first_line
 from ..base import Fork, Wanted
 from ..forms import newfile
 from ..forms.jsonl import parse
+from ..forms.newfile import Move
 from .cuts import History, Record, cut_after, cut_before, read_history
 from .detail import whole_text
 from .filenames import rollout
@@ -47,7 +47,7 @@ def plan_fork(conversation: Conversation, entry: str, wanted: Wanted) -> Fork:
     end, note = cut_before(history, at) if leave_out else cut_after(history, at)
     kept = history.records[:end]
     new = wanted.session or new_id()
-    move = _Move(_thread(point.span.file), new, conversation.info.cwd, wanted.cwd or conversation.info.cwd)
+    move = Move(_thread(point.span.file), new, conversation.info.cwd, wanted.cwd or conversation.info.cwd)
     data = _written(history, kept, move, wanted.title)
     last = _last(conversation, kept)
     return Fork(
@@ -83,20 +83,7 @@ def _parsed(record: Record) -> Json:
         return parse(file.read(record.length))
 
 
-# ---- lines of the new file
-
-
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """What changes from the source to the fork."""
-
-    old: str
-    new: str
-    old_cwd: str
-    new_cwd: str
-
-
-def _written(history: History, kept: Sequence[Record], move: _Move, title: str) -> bytes:
+def _written(history: History, kept: Sequence[Record], move: Move, title: str) -> bytes:
     """The bytes of the fork."""
     found: list[bytes] = []
     files: dict[str, BinaryIO] = {}
@@ -122,7 +109,7 @@ def _written(history: History, kept: Sequence[Record], move: _Move, title: str) 
     return b"".join(line + b"\n" for line in found)
 
 
-def _first(data: bytes, move: _Move, history: History) -> bytes:
+def _first(data: bytes, move: Move, history: History) -> bytes:
     """The file's own first line: a session of its own that comes from another one."""
     record = parse(data)
     body = record.get("payload")
@@ -135,16 +122,16 @@ def _first(data: bytes, move: _Move, history: History) -> bytes:
         plain["session_id"] = move.new
     for name in ("history_base", "forked_from_ordinal_exclusive"):
         plain.pop(name, None)
-    if move.old_cwd != move.new_cwd:
+    if move.elsewhere:
         _move_folders(plain, move)
     if not history.legacy:
         record["ordinal"] = 0
     return _encoded(record)
 
 
-def _moved(data: bytes, record: Record, move: _Move) -> bytes:
+def _moved(data: bytes, record: Record, move: Move) -> bytes:
     """A line with the folder in which the agent stands, where that was moved."""
-    if move.old_cwd == move.new_cwd or not (record.kind == "turn_context" or record.type == "thread_settings_applied"):
+    if not move.elsewhere or not (record.kind == "turn_context" or record.type == "thread_settings_applied"):
         return data
     plain = parse(data)
     body = plain.get("payload")
@@ -156,19 +143,15 @@ def _moved(data: bytes, record: Record, move: _Move) -> bytes:
     return _encoded(plain)
 
 
-def _move_folders(plain: Json, move: _Move) -> None:
+def _move_folders(plain: Json, move: Move) -> None:
     """Where the agent stands, and the folders that it may write to."""
     cwd = plain.get("cwd")
     if isinstance(cwd, str):
-        plain["cwd"] = _elsewhere(cwd, move)
+        plain["cwd"] = move.path(cwd) or cwd
     roots = plain.get("runtime_workspace_roots")
     if isinstance(roots, list):
         items = cast("list[object]", roots)
-        plain["runtime_workspace_roots"] = [_elsewhere(item, move) if isinstance(item, str) else item for item in items]
-
-
-def _elsewhere(path: str, move: _Move) -> str:
-    return newfile.moved(path, move.old_cwd, move.new_cwd)
+        plain["runtime_workspace_roots"] = [move.path(item) or item for item in items]
 
 
 def _numbered(data: bytes, number: int, history: History) -> bytes:
@@ -186,7 +169,7 @@ def _numbered(data: bytes, number: int, history: History) -> bytes:
     return data[:start] + str(number).encode() + data[end:]
 
 
-def _name(name: str, number: int, move: _Move, kept: Sequence[Record], history: History) -> bytes:
+def _name(name: str, number: int, move: Move, kept: Sequence[Record], history: History) -> bytes:
     """The record that names a session, at the time of the newest one kept."""
     stamp = _parsed(kept[-1]).get("timestamp")
     record: Json = {"timestamp": stamp if isinstance(stamp, str) else ""}
@@ -202,9 +185,6 @@ def _encoded(record: Json) -> bytes:
         return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
         return json.dumps(record, separators=(",", ":")).encode()
-
-
-# ---- the file
 
 
 def _last(conversation: Conversation, kept: Sequence[Record]) -> str:

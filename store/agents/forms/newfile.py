@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from ...durable import beside, give_name, sync_folder, write_all
@@ -44,6 +45,26 @@ def inside_of_a_call() -> Refused:
     """For a row of a sub-agent."""
     what = "this row is a sub-agent's: its work is a part of one tool call"
     return Refused(what, todo="fork at the call that started it")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What changes from a session to its fork: the id, and the folder where that goes on."""
+
+    old: str
+    new: str
+    old_cwd: str
+    new_cwd: str
+
+    @property
+    def elsewhere(self) -> bool:
+        return self.old_cwd != self.new_cwd
+
+    def path(self, path: object) -> str | None:
+        """Where a path of the old folder is in the new one; None when it stays."""
+        if not self.elsewhere or not isinstance(path, str) or not is_under(path, self.old_cwd):
+            return None
+        return moved(path, self.old_cwd, self.new_cwd)
 
 
 def moved(path: str, old: str, new: str) -> str:

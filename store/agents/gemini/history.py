@@ -79,9 +79,6 @@ def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | 
     )
 
 
-# ---- edits in the records
-
-
 class _Found:
     """The edits of a session."""
 
@@ -215,9 +212,6 @@ def _anchor(entry: Entry, entries: dict[str, Entry]) -> str | None:
             return None
         entry = entries[entry.under]
     return entry.id
-
-
-# ---- along the conversation
 
 
 class _Line:

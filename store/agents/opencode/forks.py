@@ -173,9 +173,6 @@ def _message_lines(source: Source, message: str) -> list[tuple[bytes, Json]]:
     return found
 
 
-# ---- the export
-
-
 @dataclass
 class _Move:
     """What changes from the source to the fork."""

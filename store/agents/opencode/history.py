@@ -116,9 +116,6 @@ def _call(uid: str, part: Data) -> Call:
     return Call(uid, part.tool, time, paths, state is not None and state.status == "completed")
 
 
-# ---- where the trees are, and where their files would be in a root
-
-
 class Snapshots:
     """The repositories of a data folder."""
 
@@ -183,9 +180,6 @@ def _changed(held: Foreign, left: str, right: str) -> dict[bytes, tuple[Held | N
             del _comparisons[next(iter(_comparisons))]
         _comparisons[key] = held.changed(left, right)
     return _comparisons[key]
-
-
-# ---- states
 
 
 def file_states(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> list[PartialState]:
@@ -262,9 +256,6 @@ def _files(held: Foreign, tree: str, prefix: bytes, passing: frozenset[bytes]) -
 
 def _reader(held: Foreign, oid: str) -> Callable[[], bytes]:
     return lambda: held.data(oid)
-
-
-# ---- what they prove
 
 
 def evidence(conversation: Conversation, root: str, sources: Sequence[Source] | None = None) -> Evidence:
