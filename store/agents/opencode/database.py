@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from .records import Data, Json, decode_data, message_line, part_line, problem_line, session_line
+from .records import Data, Json, decode_data, message_line, problem_line, session_line
 from .removed import Removed
 from .tables import Tables, Unread, data_of, number, reading, text
 
@@ -76,18 +76,17 @@ def _write(made: BytesIO, tables: Tables, session: str, info: Json) -> None:
     made.write(session_line(info))
     removed = Removed() if tables.removals(session) else None
     messages = tables.messages(session)
-    # One query for all: a query for each message takes as long as all that is read.
-    parts = tables.all_parts(session)
-    message, part, inner = next(parts, _NO_PART)
+    parts = tables.part_lines(session)
+    message, part, line = next(parts, _NO_PART)
     for uid, data in messages:
         made.write(message_line(uid, data))
         if removed is not None:
             removed.stands(uid, data)
-        while part and message == uid:
-            made.write(part_line(part, uid, inner))
+        while line and message == uid:
+            made.write(line)
             if removed is not None:
                 removed.stands_in(uid, part)
-            message, part, inner = next(parts, _NO_PART)
+            message, part, line = next(parts, _NO_PART)
     if removed is not None:
         for line in removed.lines(lambda: tables.events(session)):
             made.write(line)

@@ -9,7 +9,7 @@ from ...model import Problem
 from ..base import Source
 from ..forms.face import Face
 from ..forms.jsonl import Unreadable
-from .faces import AGENT_TOOL, answered, asked, failed, prompt_text
+from .faces import AGENT_TOOL, HIDDEN, answered, asked, failed, prompt_text
 from .records import MESSAGE, PART, PAST, PROBLEM, SESSION, Data, Line, nanoseconds, session_of
 from .records import reading as records
 
@@ -149,7 +149,8 @@ class _Reading:
             return
         yield message.id
         for uid, part, offset, length in message.parts:
-            rows += self._part(uid, part, offset, length, message.id, data)
+            if part.type not in HIDDEN:
+                rows += self._part(uid, part, offset, length, message.id, data)
             yield uid
         if data.error is not None and data.error.name:
             time = nanoseconds(data.time.completed or data.time.created) if data.time is not None else 0

@@ -157,12 +157,22 @@ class Tables:
         rows = self.connection.execute("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (message,))
         return ((text(uid), data_of(data)) for uid, data in rows)
 
-    def all_parts(self, session: str) -> Iterator[tuple[str, str, bytes]]:
-        """Message, id and JSON of every part of a session, in the order of `messages` and of each one's `parts`."""
+    def part_lines(self, session: str) -> Iterator[tuple[str, str, bytes]]:
+        """Message, id and line of every part of a session, in the order of `messages`.
+
+        The database puts the lines together: that and one query for all takes half of the time.
+        """
         order = ", ".join(f"m.{column}" for column in self._order.split(", "))
-        query = "SELECT p.message_id, p.id, p.data FROM message m JOIN part p ON p.message_id = m.id"
-        rows = self.connection.execute(f"{query} WHERE m.session_id = ? ORDER BY {order}, p.id", (session,))
-        return ((text(message), text(uid), data_of(data)) for message, uid, data in rows)
+        # Behind the row's own number the order is that of the indices, so that nothing is sorted.
+        rows = self.connection.execute(
+            f"SELECT p.message_id, p.id, {_PART_LINE} FROM message m CROSS JOIN part p ON p.message_id = m.id"
+            f" WHERE m.session_id = ? ORDER BY {order}, m.rowid, p.id",
+            (session,),
+        )
+        for message, uid, line in rows:
+            if not _is_line(line) or not _is_word(uid) or not _is_word(message):
+                line = self.line(text(uid))
+            yield text(message), text(uid), line
 
     def line(self, uid: str) -> bytes:
         """The line of one row, a message with all its parts; b"" when it is not there."""
@@ -245,6 +255,21 @@ def _plain(data: object) -> object:
     except (msgspec.DecodeError, RecursionError):
         return None
     return found
+
+
+_PART_LINE = (
+    """'{"kind":"part","id":"' || p.id || '","message":"' || p.message_id || '","data":' || p.data || '}' || char(10)"""
+)
+
+
+def _is_word(uid: object) -> bool:
+    """Whether an id stands in JSON as it is."""
+    return isinstance(uid, bytes) and uid.replace(b"_", b"").isalnum()
+
+
+def _is_line(line: object) -> bool:
+    """Whether there is one line end, and that at the end."""
+    return isinstance(line, bytes) and line.find(b"\n") == len(line) - 1 and b"\r" not in line
 
 
 def text(value: object) -> str:
