@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from inspect import isfunction
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from forkpoint.store import agents
@@ -28,6 +30,15 @@ def test_a_new_file_is_a_new_agent(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(agents, "__path__", [*agents.__path__, str(tmp_path)])
     assert set(agents.names()) >= {"abacus", "claude"}
     assert agents.get("abacus").NAME == "abacus"
+
+
+def test_no_module_of_a_package_takes_the_name_of_a_function() -> None:
+    """Importing a module sets its name in the package: a function of that name would be gone from then on."""
+    functions = {name for name in vars(Agent) if not name.startswith("_")}
+    for name in agents.names():
+        package = import_module(f"{agents.__name__}.{name}")
+        modules = {module.name for module in iter_modules(getattr(package, "__path__", ()))}
+        assert not modules & (functions | {item for item, value in vars(package).items() if isfunction(value)})
 
 
 def test_an_unknown_agent_is_told_with_those_that_are_known() -> None:
