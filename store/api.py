@@ -186,11 +186,6 @@ class Store:
             here = replace(built.here, dirty=self._workspace.dirty())
             return replace(built, here=here, problems=(*built.problems, *problems))
 
-    def glance(self, session: str | None = None) -> SessionTree:
-        """The same tree without a look at the folder and at what has to be kept: what can be told at once."""
-        with self._workspace.lock:
-            return self._workspace.tree(session)
-
     def blocks(self, entry: Entry) -> list[Block]:
         """The whole text of an entry."""
         with self._workspace.lock:

@@ -12,18 +12,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from . import agents, calls, operations, roots, sides
+from . import agents, calls, operations, roots
 from .agents.base import PartialState, Source
 from .agents.forms.following import Followed
 from .catalog import catalog
 from .catalog.catalog import Content, Row
-from .checkpoints import capture, imports, points, timeline
-from .checkpoints.timeline import Told
+from .checkpoints import imports, points
 from .conversation import intended, listing, transcripts, tree
 from .errors import AmbiguousId, Busy, NoWorkspace, StoreDamaged, StoreUnwritable, UnknownId
-from .git.compare import Nodes
 from .git.reader import Objects, Stored
 from .home import data_folder
 from .hook import session_key
@@ -32,14 +30,15 @@ from .naming import clock, title
 from .operations import Record
 from .proof.witness import REMEDY
 from .resolve import FILES, LONG
-from .restore.scope import Transition
 from .roots import Place
 from .saving import root_of
-from .sides import Side
 from .states import State
-from .walk import ahead
-from .walk.ahead import Moment
-from .walk.walks import Look, Walk
+
+if TYPE_CHECKING:
+    from .git.compare import Nodes
+    from .restore.scope import Transition
+    from .sides import Side
+    from .walk.ahead import Moment
 
 AT_A_GLANCE = 1.0
 """Seconds that somebody who only looks waits for a save that is under way."""
@@ -302,6 +301,8 @@ class Workspace:
 
         Raises Busy while a save is under way.
         """
+        from . import sides
+
         expected = self.recorded()
         if expected is None:
             return None
@@ -337,6 +338,11 @@ class Workspace:
 
     def now(self, *, locked: bool = False, wait: float | None = None) -> Side:
         """The folder as it is, walked; with `locked` the caller holds the root. Nothing is written. Raises Busy."""
+        from . import sides
+        from .checkpoints import capture
+        from .walk import ahead
+        from .walk.walks import Look, Walk
+
         place = self.place
         with ExitStack() as stack:
             if place is not None and not locked:
@@ -352,6 +358,8 @@ class Workspace:
 
     def moment(self) -> Moment:
         """Equal while nobody saved or carried out an operation in this root."""
+        from .walk import ahead
+
         place = self.place
         return ahead.moment(place) if place is not None else ()
 
@@ -359,6 +367,9 @@ class Workspace:
         self, family: Sequence[str] = (), *, since: int = 0, until: int | None = None, only: bytes = b""
     ) -> list[Transition]:
         """What happened to the files of the root, or between two checkpoints of it; empty while nothing is recorded."""
+        from .checkpoints import timeline
+        from .checkpoints.timeline import Told
+
         place, content = self.place, self.content()
         if place is None:
             return []
@@ -414,6 +425,8 @@ class Workspace:
 
         With `later` a stored one is read when its files are asked for.
         """
+        from . import sides
+
         stored = self.stored(point)
         name = self.name(point, built)
         if stored is not None:

@@ -104,11 +104,10 @@ def _read(folder: str | None, width: int, writing: int) -> None:
         with open(os.devnull, "r+b") as nothing:
             for number in range(3):
                 os.dup2(nothing.fileno(), number)
-        from ..store.workspace import Workspace
+        from ..store.glance import newest
 
-        workspace = Workspace(folder, None)
-        tree = workspace.tree()
-        _write(writing, marshal.dumps(tuple(drawn(tree, workspace.root, width))))
+        root, tree = newest(folder)
+        _write(writing, marshal.dumps(tuple(drawn(tree, root, width))))
         import msgspec
 
         _write(writing, msgspec.msgpack.encode(tree))

@@ -52,7 +52,18 @@ class Parts(NamedTuple):
         """The row in exactly so many cells."""
         tail = [*self.marks, *(self.lines if width >= NARROWEST_COLUMNS else ()), *self.rest]
         room = max(width - 1 - spans_length(tail) - spans_length(self.lead), 4)
-        return [*self.lead, *_cut(list(self.body), room, more), (" ", "text"), *tail]
+        return joined([*self.lead, *_cut(list(self.body), room, more), (" ", "text"), *tail])
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Neighbours of the same ink as one: each piece costs when it is drawn."""
+    found: list[Span] = []
+    for text, ink in spans:
+        if found and found[-1][1] == ink:
+            found[-1] = (found[-1][0] + text, ink)
+        elif text:
+            found.append((text, ink))
+    return found
 
 
 def _cut(body: list[Span], room: int, more: str) -> list[Span]:
