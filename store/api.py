@@ -226,10 +226,10 @@ class Store:
         with self._workspace.lock:
             return history.between(self._workspace, {touch.path: (touch.old, touch.new)})
 
-    def unrecorded(self, paths: Sequence[bytes]) -> Diff:
+    def unrecorded(self, paths: Sequence[bytes], *, hunks: bool = True) -> Diff:
         """How these paths differ from what was last recorded of them. Raises Busy while a save is under way."""
         with self._workspace.lock:
-            return history.unrecorded(self._workspace, paths)
+            return history.unrecorded(self._workspace, paths, hunks=hunks)
 
     def done_by(self, operation: str) -> Diff:
         """What a restore, an undo or a redo did to files."""
@@ -245,15 +245,17 @@ class Store:
         ignore_space: bool = False,
         paths: Sequence[bytes] = (),
         begin: Callable[[Diff], None] | None = None,
+        hunks: bool = True,
     ) -> Diff:
         """How the files differ between two points; without `right`, between a point and the folder as it is.
 
-        `begin` gets the beginning of a long one as soon as there is something to show.
+        `begin` gets the beginning of a long one as soon as there is something to show. Without `hunks` lines are only
+        counted.
         """
         with self._workspace.lock:
             old = self._side(left)
             new = self._side(right) if right is not None else self._now()
-            return self._diff(old, new, (context, ignore_space), paths, begin)
+            return self._diff(old, new, (context, ignore_space) if hunks else None, paths, begin)
 
     def known(self, point: str) -> tuple[bytes, ...]:
         """The paths that a partial checkpoint speaks of; empty for a complete one."""

@@ -91,15 +91,17 @@ def between(workspace: Workspace, changes: Mapping[bytes, tuple[Node | None, Nod
     return Diff("", "", tuple(diff.in_full(changes, read, read, diff.exact_renames(changes))))
 
 
-def unrecorded(workspace: Workspace, paths: Sequence[bytes]) -> Diff:
+def unrecorded(workspace: Workspace, paths: Sequence[bytes], *, hunks: bool = True) -> Diff:
     """How these paths differ from what was last recorded of them. Raises Busy while a save is under way."""
     found = workspace.unrecorded()
     if found is None:
         return Diff("", "", ())
     pairs, now = found
     objects = workspace.objects()
-    chosen = {path: pair for path, pair in pairs.items() if path in frozenset(paths)}
-    return Diff("", "", tuple(diff.in_full(chosen, lambda path, node: objects.text(node.oid), now.read, {})))
+    wanted = frozenset(paths)
+    chosen = {path: pair for path, pair in pairs.items() if path in wanted}
+    compare = diff.in_full if hunks else diff.summarise
+    return Diff("", "", tuple(compare(chosen, lambda path, node: objects.text(node.oid), now.read, {})))
 
 
 def done_by(workspace: Workspace, operation: str) -> Diff:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.store.errors import StoreDamaged
 from forkpoint.store.model import Block, Entry
 from forkpoint.tui.screens import looking
 from forkpoint.tui.screens.diff import DiffScreen
@@ -246,6 +247,46 @@ async def test_a_moment_of_another_session_leads_to_its_tree(store: Store, seen:
         await settled(pilot)
         row = main(pilot.app).timeline.row
         assert row is not None and row.text == "Write fold.py"
+
+
+async def test_a_change_of_another_terminal_appears_in_a_file_s_history(tmp_path: Path) -> None:
+    agent = a_rich_session(tmp_path / "headers")
+    async with running(agent.store(), (120, 30)) as pilot:
+        await press(pilot, "g", "2", "tab", "enter")
+        screen = pilot.app.screen
+        assert isinstance(screen, FileHistoryScreen)
+        first = screen.touch
+        agent.asked("Once more")
+        agent.writes("fold.py", "def unfold(lines):\n    return lines\n")
+        await until(pilot, lambda: len(screen.touches) == 2)
+        await settled(pilot)
+        assert screen.touch == first, "the cursor stays on its moment"
+        await press(pilot, "k")
+        assert "return lines" in frame(pilot.app)
+
+
+class Broken:
+    """A store in which nothing can be compared."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def diff(self, *given: object, **named: object) -> None:
+        raise StoreDamaged("a content is missing", todo="forkpoint verify")
+
+
+async def test_what_cannot_be_compared_hides_nothing_else(store: Store, seen: LookedAt) -> None:
+    async with running(Broken(store), (120, 30), session=session(seen)) as pilot:  # type: ignore[arg-type]
+        await press(pilot, "g")
+        assert "▌ Please fold the headers." in frame(pilot.app)
+        await press(pilot, "2")
+        assert "a content is missing" in frame(pilot.app)
+        assert "forkpoint verify" in frame(pilot.app)
+        await press(pilot, "4")
+        assert "71,630 in" in frame(pilot.app)
 
 
 async def test_what_a_restore_did_is_told_in_its_row(tmp_path: Path) -> None:

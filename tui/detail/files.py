@@ -62,7 +62,7 @@ def files(asked: Asked, diff: Diff | None) -> Iterator[Part]:
     asked.check()
     between = ends(outline, row, mode)
     if mode != "row" and between is not None:
-        diff = asked.store.diff(*between)
+        diff = asked.store.diff(*between, hunks=False)
     elif mode != "row":
         yield text(_nothing_since(outline, row) if mode == "since" else NO_CHECKPOINT, "muted")
         return
@@ -92,7 +92,7 @@ def _authors(asked: Asked, between: tuple[str, str | None] | None, diff: Diff) -
         asked.check()
         # While a save is under way it is not known, and will be when it is done.
         with suppress(Busy):
-            for file in store.unrecorded([file.path for file in diff.files]).files:
+            for file in store.unrecorded([file.path for file in diff.files], hunks=False).files:
                 found[file.path] = [UNRECORDED, *found.get(file.path, [])]
     return found
 

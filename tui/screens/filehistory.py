@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -29,6 +30,8 @@ from .page import Page
 if TYPE_CHECKING:
     from ...store.api import Store
 
+POLL = 1.0
+"""Seconds between two looks at whether anything came."""
 REST = 0.06
 """Seconds that the cursor must rest on a moment before it is compared."""
 COLUMNS = (
@@ -54,6 +57,11 @@ class FileHistoryScreen(Page):
         self.path, self.outline = path, outline
         self.touches: list[Touch] = []
         """The newest first."""
+        self._by_key: dict[str, Touch] = {}
+        self._now: DiffText | None = None
+        """What differs from what was last recorded to the folder as it is."""
+        self._token = ""
+        self._polling = False
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
@@ -70,6 +78,7 @@ class FileHistoryScreen(Page):
         self.pane.empty = ""
         self._show_header()
         self.read()
+        self.set_interval(POLL, self._follow)
 
     @property
     def list(self) -> Listing:
@@ -83,34 +92,44 @@ class FileHistoryScreen(Page):
     def touch(self) -> Touch | None:
         """The moment under the cursor; None where it is the present, or nothing."""
         item = self.list.item
-        return self.touches[int(item.key)] if item is not None and item.key.isdigit() else None
+        return self._by_key.get(item.key) if item is not None else None
 
     @work(exclusive=True, group="read")
     async def read(self) -> None:
         """Looks the moments up, in a worker."""
         path, tree = self.path, self.outline.tree
 
-        def look(store: Store) -> tuple[list[Touch], DiffText, dict[str, str]]:
+        def look(store: Store) -> tuple[str, list[Touch], DiffText, dict[str, str]]:
+            token = store.token()
             found = store.touches(path, tree, placed=True)[::-1]
             now = DiffText(store.unrecorded([path]))
             titles = {key: one_line(info.title) for info in store.sessions() for key in info.keys}
-            return found, now, titles
+            return token, found, now, titles
 
         try:
-            self.touches, self._now, titles = await self.ask(look)
+            self._token, self.touches, self._now, titles = await self.ask(look)
         except ForkpointError as error:
             self.list.empty = ""
             self.list.fill([])
             self.failed(error)
             return
+        self._by_key = {f"{touch.time} {touch.who.operation}": touch for touch in self.touches}
         self.list.empty = "Nothing that is recorded here changed it."
         self.list.fill(self._items(titles))
         self._show_header()
-        if not self.touches:
-            self.show_keys()
 
-    _now: DiffText | None = None
-    """What differs from the newest checkpoint to the folder as it is."""
+    def _follow(self) -> None:
+        if self._token and not self._polling:
+            self._poll()
+
+    @work(group="poll")
+    async def _poll(self) -> None:
+        """Reads anew when a checkpoint or an operation came."""
+        self._polling = True
+        with suppress(ForkpointError):
+            if await self.ask(lambda store: store.token()) != self._token:
+                self.read()
+        self._polling = False
 
     def _items(self, titles: dict[str, str]) -> list[Item]:
         now, keys = self.app.now(), self.outline.tree.info.keys
@@ -120,7 +139,7 @@ class FileHistoryScreen(Page):
             numbers = (_signed("+", file.added), _signed(self.app.signs.minus, file.removed))
             cells = ("now", LETTERS[file.status], *numbers, by([UNRECORDED], ""), "", self.app.signs.idle)
             items.append(Item("now", cells))
-        for number, touch in enumerate(self.touches):
+        for key, touch in self._by_key.items():
             branch = touch.branch
             if touch.session and touch.session not in keys and touch.session in titles:
                 branch = f"{branch or '?'} of “{titles[touch.session]}”"
@@ -133,7 +152,7 @@ class FileHistoryScreen(Page):
                 branch,
                 self._sign(touch),
             )
-            items.append(Item(str(number), cells))
+            items.append(Item(key, cells))
         return items
 
     def _sign(self, touch: Touch) -> str:
