@@ -129,7 +129,9 @@ def _changed(
 def _branches(built: SessionTree) -> dict[str, str]:
     """The branch of each entry; what a sub-agent did is on that of the call which started it."""
     found = dict(built.branch_of)
-    calls = {name: entry for entry in built.entries if entry.kind == "tool_call" for name in (entry.id, entry.call)}
+    calls = {
+        name: entry for entry in built.entries if entry.kind == "tool_call" for name in (entry.id, entry.call) if name
+    }
     for entry in built.entries:
         above, seen = entry, {entry.id}
         while above.id not in found and above.under in calls and calls[above.under].id not in seen:
