@@ -43,6 +43,11 @@ class Bar(Widget):
         self.left, self.right = list(left), list(right)
         self.refresh()
 
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        # Another theme may change the inks and leave what the style sheet says.
+        self.refresh()
+
     def _style(self, names: str) -> Style:
         return inked(self.rich_style, names, self.app.theme_variables)
 

@@ -111,7 +111,7 @@ class Paint:
     def _half(self, row: int, part: int, width: int, bar: Span, *, is_old: bool) -> list[Span]:
         layout = self.layout
         if row < 0:
-            return [bar, (" " * (width - 1), "gap")]
+            return [(bar[0], f"gap {bar[1]}"), (" " * (width - 1), "gap")]
         kind, line = self.content.kinds[row], self.content.lines[row]
         ground = GROUNDS.get(kind, "text")
         here = bar[0] != " "
