@@ -6,7 +6,6 @@ import re
 from typing import cast
 
 import pytest
-from forkpoint.store.agents.codex import settings
 
 from tests.lab.codex_cli import CodexCli, said, thread
 from tests.lab.stub_llm import Act, Json
@@ -141,18 +140,3 @@ def _chosen(screen: Terminal, choice: str) -> bool:
 
 def findings(codex: CodexCli, code: int = 0) -> list[Json]:
     return cast("list[Json]", codex.forkpoint("doctor", code=code))
-
-
-def test_uninstalling_leaves_hooks_and_turn_as_they_were(codex: CodexCli) -> None:
-    file = codex.config / "hooks.json"
-    own = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}'
-    file.write_text(own)
-    codex.forkpoint("install", "codex", "--yes")
-    codex.trust(settings.hashes(str(file)))
-    assert said(codex.ask("QUESTION")) == ["Just an answer, no tools."]
-    recorded = len(codex.forkpoint("log")["checkpoints"])
-    assert recorded > 0
-    codex.forkpoint("uninstall", "codex", "--yes")
-    assert file.read_text() == own
-    codex.ask("Do TURN1 please")
-    assert len([p for p in codex.forkpoint("log")["checkpoints"] if p["complete"]]) == 0

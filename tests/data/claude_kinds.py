@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.builders.claude import ClaudeSession, Json
 
@@ -21,7 +22,7 @@ def kinds() -> Iterator[Kind]:
         yield Kind(kind, _line(kind, members))
 
 
-def _user(content: object, **more: object) -> Callable[[ClaudeSession], object]:
+def _user(content: object, **more: Any) -> Callable[[ClaudeSession], object]:
     return lambda session: session._chain("user", message={"role": "user", "content": content}, **more)
 
 
@@ -63,7 +64,7 @@ def _prompts() -> Iterator[Kind]:
     yield Kind("toolDenialKind", _user(refused, toolDenialKind="user"), (("tool_result", "", "No."),))
 
 
-def _assistant(block: Json, **more: object) -> Callable[[ClaudeSession], object]:
+def _assistant(block: Json, **more: Any) -> Callable[[ClaudeSession], object]:
     return lambda session: session._chain(
         "assistant", message=session._assistant_message(session._message_id(), block), **more
     )

@@ -36,7 +36,7 @@ class GenerateContent:
 def _message(item: Json) -> Message:
     parts = [part for part in item.get("parts") or [] if isinstance(part, dict)]
     text = "\n".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
-    role = item.get("role", "user")
+    role: str = item.get("role") or "user"
     calls = [part["functionCall"] for part in parts if "functionCall" in part]
     made = tuple(Tool(call["name"], call.get("args") or {}) for call in calls)
     # Gemini CLI itself tells each result twice, with the same id, in a session that it resumes.

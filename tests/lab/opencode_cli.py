@@ -116,8 +116,15 @@ class OpenCodeCli(RealAgent):
         It may never answer the first request after it started.
         """
         asked = len(self.stub.requests)
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen(command, cwd=cwd or self.project, env=self.env, text=True, **pipes) as process:
+        with subprocess.Popen(
+            command,
+            cwd=cwd or self.project,
+            env=self.env,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
             try:
                 out, err = process.communicate(timeout=SILENCE)
             except subprocess.TimeoutExpired:
