@@ -10,8 +10,10 @@ import os
 import random
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +25,7 @@ SESSIONS = 2000
 SPARSE = 2_500_000
 """Bytes of each session of the list; two ends of 100 kB are written, the rest is a hole."""
 END = 100_000
+TABLES = ("message", "part")
 DATABASE = 5
 """A transcript that stands in a database is so many times smaller: it is written row by row."""
 
@@ -48,14 +51,20 @@ for file in files:
 print(time.perf_counter() - start)
 """
 READ = """
-import resource, sys, time
+import re, resource, sys, time
 from forkpoint.store import agents
 module = agents.get(sys.argv[1])
 infos = module.sessions(sys.argv[2])
 module.read(infos[-1])
 start = time.perf_counter()
 conversation = module.read(infos[0])
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+spent = time.perf_counter() - start
+try:
+    # Linux counts the memory of the process that starts another one for that one as well, but for this figure.
+    peak = int(re.search("VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
+except OSError:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(spent, peak / 1024)
 assert len(conversation.entries) > 100 and not conversation.problems, conversation.problems[:3]
 """
 """The smallest session is read first, so that everything is imported."""
@@ -218,7 +227,14 @@ def _large(agent: str, project: Path, megabytes: int) -> tuple[Path, int]:
     made, write, length = whole(agent, project), _talk(), 0
     while (made.file.stat().st_size if lines else length) < wanted:
         length += write(made.turn)
-    return made.file, made.file.stat().st_size if lines else length
+    return made.file, made.file.stat().st_size if lines else _text_in(made.file)
+
+
+def _text_in(database: Path) -> int:
+    """How much JSON stands in the rows that a session is read from."""
+    with closing(sqlite3.connect(database)) as connection:
+        sums = [connection.execute(f"SELECT sum(length(data)) FROM {table}").fetchone()[0] for table in TABLES]
+    return sum(sums)
 
 
 def _talk() -> Callable[[Callable[[str, str, str], object]], int]:
