@@ -277,6 +277,18 @@ async def test_a_long_diff_shows_its_beginning_while_the_rest_is_compared(
         assert screen.pane.file == 8
 
 
+async def test_counts_take_the_colours_of_another_theme(store: Store) -> None:
+    async with running(store) as pilot:
+        await opened(pilot)
+        for theme in ("calm-blue-orange", "calm"):
+            pilot.app.theme = theme
+            await pilot.pause()
+            header = pilot.app.screen._compositor.render_strips()[0]
+            (ink,) = [segment.style for segment in header if segment.text.strip().startswith("+")]
+            assert ink is not None and ink.color is not None
+            assert ink.color.name == pilot.app.theme_variables["added"]
+
+
 async def test_without_an_editor_e_says_what_to_set(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.delenv("VISUAL", raising=False)

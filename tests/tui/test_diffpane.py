@@ -7,7 +7,6 @@ import time
 import pytest
 from forkpoint.store.model import FileDiff, Hunk, Line
 from forkpoint.tui.theme import PLAIN
-from forkpoint.tui.widgets.bars import Bar
 from forkpoint.tui.widgets.diffpane import DiffPane
 from forkpoint.tui.widgets.difftext import DiffText, file_notes
 from forkpoint.tui.widgets.filelist import FileList, file_items
@@ -294,16 +293,3 @@ async def test_plain_signs_draw_a_diff_in_ascii() -> None:
         pane.turn(split=True)
         await pilot.press("j", "right")
         assert frame(pilot.app).isascii()
-
-
-async def test_a_bar_takes_the_colours_of_another_theme() -> None:
-    bar = Bar()
-    async with shown(bar, (40, 4)) as pilot:  # type: ignore[arg-type]
-        bar.show([("+3", "added")])
-        for theme in ("calm-blue-orange", "calm-light"):
-            pilot.app.theme = theme
-            await pilot.pause()
-            strips = pilot.app.screen._compositor.render_strips()
-            (ink,) = [segment.style for strip in strips for segment in strip if segment.text == "+3"]
-            assert ink is not None and ink.color is not None
-            assert ink.color.name == pilot.app.theme_variables["added"]
