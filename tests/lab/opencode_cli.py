@@ -18,10 +18,10 @@ from .stub_llm import Json, Script, Tool
 from .terminal import Terminal, wait_until
 
 VERSION = "1.18.33"
-SILENCE = 20.0
-"""Seconds in which a turn without a screen has to ask its model …"""
-PATIENCE = 60.0
-"""… and in which it has to end."""
+SILENCES = (45.0, 90.0, 180.0)
+"""Seconds in which a turn without a screen has to ask its model, at each of its starts; a busy machine needs many."""
+PATIENCE = 180.0
+"""Seconds in which it then has to end."""
 ENDED = "SELECT id FROM message WHERE json_extract(data, '$.finish') = 'stop'"
 """Answers that are over."""
 
@@ -104,13 +104,17 @@ class OpenCodeCli(RealAgent):
         """One turn without a screen; gives the last text of the answer."""
         # As words: an argument with blanks in it reaches the model in quotation marks.
         command = ["opencode", "run", "--format", "json", *options, *prompt.split(" ")]
-        done = next(told for told in (self._finished(command, cwd) for _ in range(3)) if told is not None)
+        tries = (self._finished(command, silence, cwd) for silence in SILENCES)
+        done = next((told for told in tries if told is not None), None)
+        assert done is not None, "OpenCode never asked its model"
         told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         said = [event["part"]["text"] for event in told if event["type"] == "text"]
         assert said, f"OpenCode gave {done.returncode}: {done.stdout}{done.stderr}"
         return said[-1]
 
-    def _finished(self, command: Sequence[str], cwd: Path | None) -> subprocess.CompletedProcess[str] | None:
+    def _finished(
+        self, command: Sequence[str], silence: float, cwd: Path | None
+    ) -> subprocess.CompletedProcess[str] | None:
         """What a program without a screen gave; None when its own server did not answer it, so that nothing happened.
 
         It may never answer the first request after it started.
@@ -126,7 +130,7 @@ class OpenCodeCli(RealAgent):
             stderr=subprocess.PIPE,
         ) as process:
             try:
-                out, err = process.communicate(timeout=SILENCE)
+                out, err = process.communicate(timeout=silence)
             except subprocess.TimeoutExpired:
                 if len(self.stub.requests) == asked:
                     process.kill()

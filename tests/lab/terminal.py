@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
+LONG = 120.0
+"""Seconds that an agent may take to answer where everything else is busy too."""
 
 
 def missing() -> str:
@@ -21,7 +23,7 @@ def missing() -> str:
     return "" if shutil.which("tmux") else "tmux is not installed"
 
 
-def wait_until(answer: Callable[[], T | None], what: str, seconds: float = 40.0) -> T:
+def wait_until(answer: Callable[[], T | None], what: str, seconds: float = LONG) -> T:
     """The first true answer of a function that is asked again and again."""
     end = time.monotonic() + seconds
     while True:
@@ -73,7 +75,7 @@ class Terminal:
         self._tmux("set-buffer", "--", text)
         self._tmux("paste-buffer", *(["-p"] if bracketed else []))
 
-    def see(self, pattern: str, seconds: float = 40.0) -> str:
+    def see(self, pattern: str, seconds: float = LONG) -> str:
         """Waits until the screen shows what matches; gives the screen."""
         try:
             return wait_until(lambda: self._shows(pattern), pattern, seconds)
