@@ -132,3 +132,15 @@ def test_in_home_and_with_everywhere_the_sessions_of_all_folders_are_listed(
     assert process(cwd=home).out == out.out
     one = forkpoint("-C", agent.project, "sessions", "--json").json
     assert [item.keys() for item in one] == [found[0].keys() - {"folder"}]
+
+
+def test_a_session_is_told_with_its_last_prompt_and_the_branches_that_were_left(tmp_path: Path) -> None:
+    session = ClaudeSession(Path(os.environ["CLAUDE_CONFIG_DIR"]), tmp_path)
+    session.title("Nuts")
+    session.turn("Begin with the walnut")
+    left = session.turn("Now the hazelnut")
+    session.rewind(left)
+    session.turn("Rather the almond")
+    first, second = forkpoint("-C", tmp_path, "sessions").lines[1:]
+    assert "Nuts  last: Rather the almond  2 branches" in first
+    assert second.endswith("├╴ hazelnut  Now the hazelnut")

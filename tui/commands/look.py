@@ -10,7 +10,7 @@ import click
 
 from ...store import naming
 from ...store.errors import UnsafePlace, UsageError
-from ...store.model import Branch, Diff, Entry, FileDiff, Point, SessionInfo, SessionTree, Who
+from ...store.model import Branch, Diff, Entry, FileDiff, Overview, Point, SessionInfo, SessionTree, Who
 from ...store.naming import gone, title
 from ...store.text import clean, path_text
 from .. import words
@@ -26,6 +26,8 @@ from .documents import (
     session_document,
 )
 
+FORKS = 6
+"""Branches that are listed below their session."""
 STATUS_SIGNS: dict[str, tuple[str, Style]] = {
     "added": ("A", "green"),
     "deleted": ("D", "red"),
@@ -52,7 +54,8 @@ def sessions(call: Call, everywhere: bool) -> int:
         call.output.say("No agent's session is here; forkpoint log shows what was saved by hand.")
         return 0
     short, now = shortened(info.id for info in found), time.time_ns()
-    call.output.table(_session_row(info, short, now) for info in found)
+    told = store.overviews(found)
+    call.output.table(row for info in found for row in _session_rows(info, told.get(info.key), short, now))
     return 0
 
 
@@ -81,11 +84,26 @@ def show_everywhere(call: Call) -> int:
         folders.setdefault(item.root, []).append(item.info)
     for number, (folder, infos) in enumerate(folders.items()):
         call.output.say(*([""] if number else []), path_text(folder))
-        call.output.table(_session_row(info, short, now) for info in infos)
+        call.output.table(row for info in infos for row in _session_rows(info, None, short, now))
     return 0
 
 
-def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
+def _session_rows(info: SessionInfo, told: Overview | None, short: dict[str, str], now: int) -> list[Row]:
+    """A session, and below it the branches that were left, as far as they are known."""
+    rows = [_session_row(info, told.last if told else "", short, now)]
+    for branch in told.shown[1 : FORKS + 1] if told else ():
+        title = words.one_line(branch.title)
+        rows.append(
+            Row(
+                (Cell(""), Cell(""), Cell(words.moment(branch.updated, now), "dim", right=True)),
+                (Cell(f"├╴ {words.one_line(branch.name)}", "blue"), Cell(f"  {title}" if title else "", "dim")),
+            )
+        )
+    return rows
+
+
+def _session_row(info: SessionInfo, last: str, short: dict[str, str], now: int) -> Row:
+    title, last = words.one_line(info.title), words.one_line(last)
     notes = [
         words.count(info.branches, "branch", "branches") if info.branches > 1 else "",
         "live" if info.live else "",
@@ -99,7 +117,7 @@ def _session_row(info: SessionInfo, short: dict[str, str], now: int) -> Row:
             Cell(words.count(info.entries, "entry", "entries") if info.branches else "", right=True),
             Cell(words.size(info.bytes) if info.bytes else "", right=True),
         ),
-        (Cell(words.one_line(info.title), "bold"),),
+        (Cell(title, "bold"), Cell(f"  last: {last}" if last and last != title else "", "dim")),
         (Cell(" · ".join(filter(None, notes)), "yellow"),),
     )
 
