@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.tui.actions import actions_of
 from forkpoint.tui.screens.diff import DiffScreen
 from forkpoint.tui.screens.restore import RestoreDialog
 from textual.pilot import Pilot
@@ -155,3 +156,11 @@ async def test_r_goes_back_to_the_older_side_and_the_main_screen_tells_it(tmp_pa
         await settled(pilot)
         assert pilot.app.screen is main(pilot.app)
         assert not (project / "fold.py").exists()
+
+
+async def test_keys_that_come_before_there_is_anything_for_them_do_nothing(store: Store) -> None:
+    keys = actions_of("diff")
+    assert not any(DiffScreen("first", None).check_action(action.id, ()) for action in keys)
+    async with running(store) as pilot:
+        await press(pilot, "K", "d")
+        assert all(diff(pilot).check_action(action.id, ()) for action in keys)

@@ -86,6 +86,7 @@ class DiffScreen(DiffSearch):
         self.ignore_space = False
         self.content: DiffText | None = None
         self._asked = 0
+        self._begun = False
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
@@ -98,10 +99,15 @@ class DiffScreen(DiffSearch):
         yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def begin(self) -> None:
+        self._begun = True
         super().begin()
         self.query_one("#header", Bar).show([("Comparing …", "muted")])
         self.pane.always_marks = True
         self.read()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A key that comes before there is anything for it does nothing."""
+        return self._begun and super().check_action(action, parameters)
 
     def resized(self, size: Size) -> None:
         super().resized(size)
