@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TextIO
 
-from rich.cells import cell_len, set_cell_size
-
 Style = Literal["", "bold", "dim", "red", "green", "yellow", "blue", "cyan"]
 
 SGR: Mapping[Style, str] = {
@@ -105,6 +103,22 @@ class Output:
             self.stream.flush()
         except BrokenPipeError:
             silence(self.stream)
+
+
+def cell_len(text: str) -> int:
+    """How many columns a text takes. rich, which takes a while to import, is asked for other signs than ours only."""
+    if text.translate(PLAIN_SIGNS).isascii():
+        return len(text)
+    from rich import cells
+
+    return cells.cell_len(text)
+
+
+def set_cell_size(text: str, width: int) -> str:
+    """The text in exactly so many columns: cut, or with blanks behind it."""
+    from rich import cells
+
+    return cells.set_cell_size(text, width)
 
 
 def silence(stream: TextIO) -> None:

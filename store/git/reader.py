@@ -29,6 +29,7 @@ ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 WHOLE_ENTRY = re.compile(rb"[0-7]{5,6} [^\0]+\0.{20}", re.DOTALL)
 COMMIT = 1
 TREE = 2
+BLOB = 3
 LARGE = 8 << 20
 STREAMED = tuple(
     part
@@ -87,13 +88,12 @@ class Objects:
     def read(self, oid: str) -> bytes:
         """A blob's bytes, checked against its id; raises StoreDamaged."""
         try:
-            found = self.repository[oid]
-            data = found.data if isinstance(found, pygit2.Blob) else None
+            kind, data = self.repository.odb.read(pygit2.Oid(hex=oid))
         except KeyError:
             raise StoreDamaged("an object is missing", path=oid, todo="forkpoint verify") from None
         except (ValueError, pygit2.GitError):
             return self.elsewhere("blob", oid)
-        if data is None:
+        if kind != BLOB:
             raise StoreDamaged("an object is not a blob", path=oid, todo="forkpoint verify")
         return data
 

@@ -295,21 +295,20 @@ class Run:
 
     def finished(self) -> Outcome:
         """Verifies what was done, makes it durable and says what became of each path."""
-        chains = chained(self.journal.changes)
-        done: list[bytes] = []
         changed: dict[bytes, tuple[Node | None, Node | None]] = {}
+        whole: list[tuple[bytes, Node | None]] = []
+        for path, numbers in chained(self.journal.changes).items():
+            carried = [self.did[number] for number in numbers if number in self.did]
+            if not carried or carried[-1].implied:
+                continue
+            changed[path] = carried[0].before, carried[-1].after
+            if not self.is_named(path) and len(carried) == len(numbers):
+                whole.append((path, carried[-1].after))
         with Nearby(self.root) as nearby:
-            for path, numbers in chains.items():
-                carried = [self.did[number] for number in numbers if number in self.did]
-                if not carried or carried[-1].implied:
-                    continue
-                changed[path] = carried[0].before, carried[-1].after
-                if self.is_named(path) or len(carried) < len(numbers):
-                    continue
-                if why := self._differs(nearby, path, carried[-1].after):
-                    self.failed[path] = why
-                else:
-                    done.append(path)
+            told = sharing.each(lambda item: self._differs(nearby, *item), whole)
+        found = dict(zip((path for path, _ in whole), told, strict=True))
+        self.failed |= {path: why for path, why in found.items() if why}
+        done = [path for path, why in found.items() if not why]
         sync(self.root, [change.path for change in self.did.values()])
         return self.outcome(done, changed)
 

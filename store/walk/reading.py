@@ -156,7 +156,7 @@ def _digest(opened: int, size: int) -> str:
     """The blob id of the first so many bytes of an open file, and of what it has beyond them."""
     digest = begun(b"blob %d\0" % size, size)
     at = 0
-    while at <= size and (piece := os.pread(opened, 1 << 20, at)):
+    while at <= size and (piece := os.pread(opened, min(1 << 20, size + 1 - at), at)):
         digest.update(piece)
         at += len(piece)
     return digest.digest().hex()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -124,3 +126,15 @@ def test_a_damaged_object_is_named(git_dir: Path) -> None:
 )
 def test_a_git_that_could_not_write_is_told_as_a_store_that_cannot_be_written(words: bytes) -> None:
     assert isinstance(process.failure("fast-import", words, 128), StoreUnwritable)
+
+
+def test_the_binding_is_imported_without_what_only_the_network_needs_and_leaves_no_stand_in() -> None:
+    script = """
+import sys
+from forkpoint.store.git.libgit import pygit2
+pygit2.Oid
+assert not {"ssl", "tarfile"} & sys.modules.keys()
+import ssl, tarfile
+assert ssl.create_default_context() and tarfile.open
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

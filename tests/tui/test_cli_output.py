@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from forkpoint.tui.output import Cell, Output, Row, Terminal, cut, shortened, table
+from forkpoint.tui import output
+from forkpoint.tui.output import PLAIN_SIGNS, Cell, Output, Row, Terminal, cut, shortened, table
 from forkpoint.tui.values import iso, path_keys
 from rich.cells import cell_len
 
@@ -169,3 +170,10 @@ def test_ids_are_shortened_as_far_as_they_stay_apart() -> None:
     assert shortened(ids) == {ids[0]: "aaaaaaaaaaaa1", ids[1]: "aaaaaaaaaaaa2", ids[2]: "bbbbbbbb"}
     assert shortened(["same", "same"]) == {"same": "same"}
     assert shortened([]) == {}
+
+
+def test_each_of_our_own_signs_takes_one_column() -> None:
+    for sign in map(chr, PLAIN_SIGNS):
+        assert cell_len(sign) == output.cell_len(sign) == 1
+    for text in ("plain", "+1 −2 · a…", "日本", "e\u0301", "a日"):
+        assert output.cell_len(text) == cell_len(text)
