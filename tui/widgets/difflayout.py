@@ -69,15 +69,14 @@ class Layout:
         return max(1, -(-self.content.lengths[row] // self.room))
 
     def _heights(self) -> list[int]:
-        if not self.split:
-            room, kinds = self.room, self.content.kinds
-            return [
-                max(1, -(-length // room)) if kinds[at] in CODE else 1 for at, length in enumerate(self.content.lengths)
-            ]
-        return [
-            max(self.parts(old) if old >= 0 else 1, self.parts(new) if new >= 0 else 1)
-            for old, new in self.content.sides
+        room, kinds = self.room, self.content.kinds
+        rows = [
+            max(1, -(-length // room)) if kinds[at] in CODE else 1 for at, length in enumerate(self.content.lengths)
         ]
+        if not self.split:
+            return rows
+        rows.append(1)  # for -1: a gap
+        return [rows[old] if rows[old] > rows[new] else rows[new] for old, new in self.content.sides]
 
     # From one to the other
 
