@@ -30,7 +30,7 @@ def test_every_plain_sign_is_ascii() -> None:
 def test_every_theme_has_every_colour_that_is_drawn_with() -> None:
     wanted = {name for ink in INKS.values() for name in (ink.colour, ink.ground) if name}
     for theme in themes():
-        assert wanted <= set(theme.variables)
+        assert wanted <= {*theme.variables, *theme.to_color_system().generate()}
 
 
 async def test_without_colours_the_same_signs_tell_everything(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
