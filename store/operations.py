@@ -199,21 +199,19 @@ def taken_back(records: Sequence[Record], root: str) -> tuple[list[Record], list
     The newest stands last in both. An undo moves its operation to the second list, a redo moves it back, and a new
     operation of a person clears the second list, as in an editor.
     """
-    done: list[Record] = []
-    undone: list[Record] = []
+    done: dict[str, Record] = {}
+    undone: dict[str, Record] = {}
     for record in records:
         if record.root != root or record.kind in FINAL:
             continue
-        if record.kind == "undo":
-            undone += [item for item in done if item.id == record.of]
-            done = [item for item in done if item.id != record.of]
-        elif record.kind == "redo":
-            done += [item for item in undone if item.id == record.of]
-            undone = [item for item in undone if item.id != record.of]
+        if record.kind in ("undo", "redo"):
+            here, there = (done, undone) if record.kind == "undo" else (undone, done)
+            if record.of in here:
+                there[record.of] = here.pop(record.of)
         else:
-            done.append(record)
-            undone = []
-    return done, undone
+            done[record.id] = record
+            undone = {}
+    return list(done.values()), list(undone.values())
 
 
 def moment() -> int:
