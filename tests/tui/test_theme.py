@@ -33,6 +33,28 @@ def test_every_theme_has_every_colour_that_is_drawn_with() -> None:
         assert wanted <= {*theme.variables, *theme.to_color_system().generate()}
 
 
+def test_changed_lines_and_words_can_be_read_in_every_theme() -> None:
+    for theme in themes():
+        colours = {**theme.to_color_system().generate(), **theme.variables}
+        for side in ("added", "removed"):
+            assert contrast(colours["foreground"], colours[f"{side}-word"]) > 4.4
+            assert contrast(colours["muted"], colours[f"{side}-ground"]) > 3
+            for ink in ("foreground", side, "code-keyword", "code-string", "code-number", "code-name"):
+                assert contrast(colours[ink], colours[f"{side}-ground"]) > 4.5, (theme.name, side, ink)
+
+
+def contrast(one: str, other: str) -> float:
+    """How far two colours are apart in lightness, as WCAG counts it: 1 to 21."""
+    lightness = sorted(_luminance(Color.parse(colour)) for colour in (one, other))
+    return (lightness[1] + 0.05) / (lightness[0] + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    parts = [value / 255 for value in (colour.r, colour.g, colour.b)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
 async def test_without_colours_the_same_signs_tell_everything(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     a_parser(tmp_path / "headers")
     store = Store.open(tmp_path / "headers")

@@ -72,8 +72,10 @@ def _ink(token: str) -> str:
     return next((ink for beginning, ink in INK_OF if token.startswith(beginning)), "text")
 
 
-def overlaid(pieces: list[tuple[str, str]], ranges: list[tuple[int, int]], ink: str) -> list[tuple[str, str]]:
-    """The pieces, with a further ink over these ranges of characters."""
+def overlaid(
+    pieces: list[tuple[str, str]], ranges: list[tuple[int, int]], ink: str, *, alone: bool = False
+) -> list[tuple[str, str]]:
+    """The pieces, with a further ink over these ranges of characters; or with it alone, where both are not readable."""
     if not ranges:
         return pieces
     out: list[tuple[str, str]] = []
@@ -83,6 +85,6 @@ def overlaid(pieces: list[tuple[str, str]], ranges: list[tuple[int, int]], ink: 
         cuts = sorted({place, end, *(at for pair in ranges for at in pair if place < at < end)})
         for start, stop in pairwise(cuts):
             inside = any(first <= start and stop <= last for first, last in ranges)
-            out.append((text[start - place : stop - place], f"{under} {ink}" if inside else under))
+            out.append((text[start - place : stop - place], (ink if alone else f"{under} {ink}") if inside else under))
         place = end
     return out

@@ -156,7 +156,9 @@ class Paint:
         begins = self.spanning.within(row)
         colours = coloured_within(lexer, text, begins.end, begins.ink) if begins else coloured(lexer, text)
         pieces = _between(colours, first, last)
-        pieces = overlaid(pieces, _moved(self._marks(row, text), first, last), WORDS.get(kind, ""))
+        marks = _moved(self._marks(row, text), first, last)
+        # The grounds of words are too bright for the colours of code, and far too bright for those of comments.
+        pieces = overlaid(pieces, marks, WORDS.get(kind, ""), alone=True)
         if self.needle:
             pieces = overlaid(pieces, _found(text[first:last], self.needle), "hit")
         return pieces
