@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from ..errors import Busy, StoreUnwritable
@@ -77,12 +77,9 @@ class Index:
         """
         try:
             with self._connected() as connection:
-                if cancelled is not None:
+                if cancelled is not None and self.file is not None:
                     connection.set_progress_handler(lambda: int(cancelled()), 5_000)
-                try:
-                    yield connection
-                finally:
-                    connection.set_progress_handler(None, 0)
+                yield connection
         except sqlite3.DatabaseError as error:
             raise self._told(error) from error
 
@@ -93,7 +90,10 @@ class Index:
                 if self._memory is None:
                     self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
                     _make(self._memory)
-                yield self._memory
+                memory = self._memory
+            # One connection for all threads: SQLite lets them in one after the other, statement by statement.
+            with nullcontext() if sqlite3.threadsafety == 3 else self._lock:
+                yield memory
             return
         connection = self._connect()
         try:

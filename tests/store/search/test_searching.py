@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -318,6 +319,26 @@ def test_only_so_many_are_given_and_the_newest_first(agent: Recorded) -> None:
     answer = store.search("walrus", limit=3)
     assert [hit.text for hit in answer.hits] == ["Walrus 4", "Walrus 3", "Walrus 2"]
     assert answer.more
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_one_may_search_while_what_is_new_is_taken_in(recorded: bool, tmp_path: Path) -> None:
+    if recorded:
+        Store.open(tmp_path).save()
+    session = ClaudeSession(Path(os.environ["CLAUDE_CONFIG_DIR"]), tmp_path)
+    session.turn("The first walrus")
+    store = Store.open(tmp_path)
+    assert len(found(store, "walrus")) == 1
+    session.turn("The second walrus")
+    seen: list[int] = []
+    with ThreadPoolExecutor(1) as other:
+
+        def meanwhile(done: int, total: int) -> None:
+            seen.append(len(other.submit(store.search, "walrus").result(timeout=30).hits))
+
+        assert store.catch_up(progress=meanwhile)
+    assert seen[0] == 1
+    assert len(store.search("walrus").hits) == 2
 
 
 KEEPS = """
