@@ -25,13 +25,6 @@ def test_every_agent_has_all_the_functions() -> None:
         assert [item for item in wanted if not hasattr(module, item)] == []
 
 
-def test_a_new_file_is_a_new_agent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "abacus.py").write_text('NAME = "abacus"\n')
-    monkeypatch.setattr(agents, "__path__", [*agents.__path__, str(tmp_path)])
-    assert set(agents.names()) >= {"abacus", "claude"}
-    assert agents.get("abacus").NAME == "abacus"
-
-
 def test_no_module_of_a_package_takes_the_name_of_a_function() -> None:
     """Importing a module sets its name in the package: a function of that name would be gone from then on."""
     functions = {name for name in vars(Agent) if not name.startswith("_")}
