@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import SuspendNotSupported
@@ -27,7 +29,7 @@ def run_in_terminal(app: ForkpointApp, command: Sequence[str], folder: str) -> s
     """Gives the terminal to a program until it ends; returns what went wrong, or ""."""
     problem = ""
     try:
-        with app.suspend():
+        with app.suspend(), _deaf():
             # Nothing may be raised in here: the app takes the terminal back only when this block ends well.
             try:
                 code = subprocess.run(list(command), cwd=folder).returncode
@@ -39,6 +41,21 @@ def run_in_terminal(app: ForkpointApp, command: Sequence[str], folder: str) -> s
     except SuspendNotSupported:
         return "This terminal cannot be given to another program: copy the command instead."
     return problem
+
+
+@contextmanager
+def _deaf() -> Generator[None]:
+    """What is typed belongs to the other program: ctrl+c and ctrl+\\ end that one alone.
+
+    A handler that does nothing: one that ignores would be inherited.
+    """
+    signals = (signal.SIGINT, signal.SIGQUIT)
+    before = [signal.signal(number, lambda *_: None) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
 
 
 def editor() -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from forkpoint.tui.screens.restore import RestoreDialog
 
 from tests.builders.app import a_parser, contents, focused, frame, main, press, running, settled, until
 from tests.builders.dialogs import told, whole
+from tests.builders.interrupting import killed_in_the_middle
 from tests.builders.recorded import Recorded
 from tests.builders.tampering import git, place_of, ref_of
 
@@ -348,10 +348,14 @@ async def test_an_editor_that_fails_starts_no_agent(agent: Recorded, ran: Ran, m
 async def test_what_the_agent_added_is_shown_when_the_app_comes_back(
     agent: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def works(app: object, command: list[str], folder: str) -> str:
-        resumed = agent.goes_on(command[2])
+    def says(session: str) -> None:
+        resumed = agent.goes_on(session)
         resumed.asked("Fold them, and tabs")
         resumed.stops("Tabs too.")
+
+    def works(app: object, command: list[str], folder: str) -> str:
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(says, command[2]).result()
         return ""
 
     monkeypatch.setattr("forkpoint.tui.running.run_in_terminal", works)
@@ -361,23 +365,6 @@ async def test_what_the_agent_added_is_shown_when_the_app_comes_back(
         await press(pilot, "ctrl+s")
         await until(pilot, lambda: "Back from Claude Code: 1 prompt, 2 entries came." in frame(pilot.app))
         await until(pilot, lambda: "Fold them, and tabs" in frame(pilot.app))
-
-
-DIES = """
-import os, sys
-from forkpoint.store.api import Store
-from forkpoint.store.restore import apply
-
-step = apply.Run.step
-
-def dies(run, number, *rest):
-    step(run, number, *rest)
-    os._exit(9)
-
-apply.Run.step = dies
-store = Store.open(sys.argv[1])
-store.restore(store.plan_restore(sys.argv[2], "files"))
-"""
 
 
 async def test_a_checkpoint_that_was_taken_away_is_told_and_the_others_are_shown(agent: Recorded) -> None:
@@ -398,8 +385,7 @@ async def test_a_checkpoint_that_was_taken_away_is_told_and_the_others_are_shown
 async def test_an_interrupted_restore_is_told_and_settled_only_when_asked(agent: Recorded) -> None:
     before = contents(agent.project)
     point = next(point.id for point in agent.store().tree().points if point.reason == "prompt")
-    died = subprocess.run([sys.executable, "-c", DIES, str(agent.project), point])
-    assert died.returncode == 9
+    killed_in_the_middle(agent.project, point)
     torn = contents(agent.project)
     assert torn != before
     async with running(agent.store()) as pilot:

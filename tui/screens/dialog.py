@@ -73,6 +73,7 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
             with Body(id="body"):
                 yield from self.compose_head()
                 yield Told(ident="told")
+                yield Told(ident="title")
                 yield from self.compose_body()
             yield Told(ident="trouble")
             with Horizontal(id="buttons"):
@@ -101,18 +102,31 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
         self.entitle(self.heading)
 
     def entitle(self, title: str) -> None:
-        """Puts a title into the border."""
+        """Puts a title into the border; where it has no room there, it is told in full below."""
         self._title = title
         short = self.app.size.height < 22
         width = self.app.size.width if short else min(100, self.app.size.width * 9 // 10)
-        self.query_one("#dialog").border_title = Content(clip_title(title, width - 6, self.app.signs.more)).markup
+        shown = clip_title(title, width - 6, self.app.signs.more)
+        self.query_one("#dialog").border_title = Content(shown).markup
+        whole = self.query_one("#title", Told)
+        whole.display = shown != title
+        whole.show([text(title, "muted")])
 
     def resized(self, size: Size) -> None:
         self.entitle(self._title)
+        self.call_after_refresh(self.fit)
 
     def tell(self, paragraphs: Iterable[Paragraph]) -> None:
         """What stands at the top of the dialog."""
         self.query_one("#told", Told).show(paragraphs)
+        self.call_after_refresh(self.fit)
+
+    def fit(self) -> None:
+        """Gives the dialog all of the screen where what it tells needs that: then only the text in it scrolls."""
+        body = self.query_one("#body")
+        inside = max((child.virtual_region.bottom for child in body.displayed_children), default=0)
+        around = 4 + self.query_one("#trouble").outer_size.height
+        self.query_one("#dialog").set_class(inside + around > self.size.height * 94 // 100, "-full")
 
     def trouble(self, words: str, todo: str = "") -> None:
         """What is wrong, above the buttons; "" takes it away."""

@@ -13,7 +13,7 @@ from ...store.errors import ForkpointError
 from ..inventory import HEAD, line
 from ..widgets.choices import Choice, Field, Option, Press
 from ..widgets.lines import clip
-from ..widgets.sheet import Paragraph, text
+from ..widgets.sheet import BLANK, Paragraph, text
 from ..words import agent, count, one_line
 from .restore import RestoreDialog
 from .ways import BranchOff, Planned, Wish
@@ -84,7 +84,8 @@ class ForkDialog(RestoreDialog):
             branch.append(line("Note", [(one_line(fork.note), "attention")], "attention"))
         if planned.inventory is None:
             branch.append(text("This folder and this conversation stay as they are.", "muted"))
-        return [*told, *branch]
+        roomy = told and self.app.size.height >= 22
+        return [*told, *([BLANK] if roomy else []), *branch]
 
     def with_files(self, some: bool) -> None:
         super().with_files(some)

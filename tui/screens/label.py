@@ -12,6 +12,8 @@ from textual.widgets import Input
 from ...store.errors import ForkpointError
 from ...store.model import Operation, Point
 from ..actions import Where
+from ..inventory import HEAD
+from ..widgets.choices import Field
 from ..widgets.sheet import text
 from ..words import moment, one_line
 from .dialog import Dialog
@@ -28,8 +30,9 @@ class LabelDialog(Dialog[Operation]):
         super().__init__()
         self.point = point
 
-    def compose_body(self) -> Iterable[Widget]:
-        yield Input(self.point.label, id="label", placeholder="a name for this checkpoint", max_length=80)
+    def compose_head(self) -> Iterable[Widget]:
+        name = Input(self.point.label, id="label", placeholder="a name for this checkpoint", max_length=80)
+        yield Field("Label", name, HEAD - 1)
 
     def begin(self) -> None:
         self.heading = f"Label the checkpoint of {moment(self.point.time, self.app.now())}"

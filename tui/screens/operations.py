@@ -80,7 +80,9 @@ class OperationsScreen(ListScreen, Outcomes):
                 items.append(Item(f"day {heading}", (heading,), heading=True))
             at, summary = moment(operation.time, now)[-5:], one_line(operation.summary)
             sign = self.app.signs.here if operation.id == here else ""
-            items.append(Item(operation.id, (sign, at, operation.kind, summary, self._undo(operation))))
+            stands = operation.undoable or not (operation.redoable or operation.kind in ("undo", "redo"))
+            inks = () if stands else ("", "muted", "muted", "muted", "muted")
+            items.append(Item(operation.id, (sign, at, operation.kind, summary, self._undo(operation)), inks))
         return items
 
     def _undo(self, operation: Operation) -> str:

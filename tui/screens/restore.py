@@ -126,7 +126,9 @@ class RestoreDialog(Dialog[Done]):
         for change in found.conflicts[:MOST_CONFLICTS]:
             name = change.path.hex()
             if name not in known:
+                box.add_class("-some")
                 box.mount(Choice(path_text(change.path), ON_CONFLICT, value="keep", name=name))
+        self.call_after_refresh(self.fit)
 
     # Choosing
 

@@ -54,12 +54,17 @@ class Stacked(Base):
         try:
             answer = await self.app.ask(work)  # type: ignore[attr-defined]
         except ForkpointError:
-            if self._gone or not self.is_attached:
+            if self._is_over:
                 raise asyncio.CancelledError from None
             raise
-        if self._gone or not self.is_attached:
+        if self._is_over:
             raise asyncio.CancelledError
         return answer
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the screen has gone, or the app ends, which takes the widgets away before the screen."""
+        return self._gone or not self.is_attached or not self.app.is_running
 
     def leave(self, answer: Any = None) -> None:
         """Goes, with an answer for whoever opened this screen; what stands over it is left by the person first."""

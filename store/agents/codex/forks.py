@@ -69,6 +69,11 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     return ("codex", "resume", session), cwd
 
 
+def with_prompt(command: Sequence[str], prompt: str) -> tuple[str, ...] | None:
+    """The same command, which says a prompt first; behind "--" nothing in it is an option."""
+    return (*command, "--", prompt)
+
+
 def new_id() -> str:
     """A session id as Codex makes them: the time in its first half (UUID version 7)."""
     data = bytearray((time.time_ns() // 10**6).to_bytes(6, "big") + os.urandom(10))

@@ -82,6 +82,11 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     return ("gemini", "--session-id" if fresh else "--resume", session), cwd
 
 
+def with_prompt(command: Sequence[str], prompt: str) -> tuple[str, ...] | None:
+    """The same command, which says a prompt first and stays open."""
+    return (*command, f"--prompt-interactive={prompt}")
+
+
 def _note(point: Entry, leave_out: bool, faces: Sequence[object]) -> str:
     """What a person should know of the cut: a message is kept as a whole, with all of its calls."""
     number = int(point.id.partition("#")[2] or 1)

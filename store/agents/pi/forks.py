@@ -87,6 +87,11 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     return ("pi", "--session", session), cwd
 
 
+def with_prompt(command: Sequence[str], prompt: str) -> tuple[str, ...] | None:
+    """The same command, which says a prompt first; one that looks like an option or a file gets a blank in front."""
+    return (*command, prompt if prompt[:1] not in ("-", "@") else f" {prompt}")
+
+
 def _is_kept(entry: Entry, file: str, offsets: set[int], ids: Sequence[str]) -> bool:
     """Whether an entry's record is in the fork: by its place, or, when another file owns it, by its id."""
     if entry.span is not None and entry.span.file == file:
