@@ -177,8 +177,8 @@ def _workspaces(home: Path) -> list[Path]:
 def _roots_of(workspace: Path) -> list[Root]:
     file = workspace / "roots.json"
     try:
-        data = json.loads(file.read_bytes())
-        return [Root(**item) for item in data["roots"]]
+        found = os.stat(file)
+        return list(_listed(file, (found.st_ino, found.st_size, found.st_mtime_ns)))
     except (FileNotFoundError, NotADirectoryError):
         if not (workspace / "objects.git").is_dir():
             return []
@@ -189,6 +189,14 @@ def _roots_of(workspace: Path) -> list[Root]:
         ) from None
     except (ValueError, KeyError, TypeError):
         raise _nobodys(workspace, "cannot be read") from None
+
+
+@lru_cache(maxsize=256)
+def _listed(file: Path, stamp: tuple[int, ...]) -> tuple[Root, ...]:
+    """What a list of roots holds that looked so: the app asks for it whenever it looks for something new."""
+    del stamp
+    data = json.loads(file.read_bytes())
+    return tuple(Root(**item) for item in data["roots"])
 
 
 def _nobodys(workspace: Path, how: str) -> StoreDamaged:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from ..store.model import Point, SessionTree
 from .laying import Layout
 from .places import Places
@@ -13,8 +17,9 @@ class Outline:
 
     def __init__(self, tree: SessionTree, laid: Layout | None = None) -> None:
         if laid is None:
-            laid = Layout(Places(tree))
-            laid.lay()
+            with uncollected():
+                laid = Layout(Places(tree))
+                laid.lay()
         self._laid = laid
         self.tree = tree
         places = laid.places
@@ -86,3 +91,16 @@ class Outline:
             right = row.point
             left = self.checkpoint_before(right) if right else None
         return (left, right) if left and right and left.id != right.id else None
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Lets the garbage collector wait while very many objects come, and never look through them: they all stay."""
+    waits = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if waits:
+            gc.freeze()
+            gc.enable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from operator import attrgetter, is_
 
 from ..store.model import Branch, Entry, Operation, Point, SessionTree
@@ -55,19 +56,20 @@ class Places:
         self._join(tree.entries)
         self.path = self._path()
         self._date()
+        self._active: list[Entry] | None = None
         self._lines: dict[str, list[Entry]] = {}
-        self._main = [entry for entry in tree.entries if entry.id in (self.path or self.parents)]
         self._place(tree.points)
         self._place_rest()
-        self._known: list[tuple[str, ...]] = list(map(KNOWN_OF_A_POINT, tree.points))
+        self._known: list[tuple[str, ...]] | None = None
+        """What was known of the checkpoints, once a later state was compared with it."""
 
     # Entries
 
     def _join(self, entries: Sequence[Entry]) -> None:
         """Takes in entries that stand behind all that are known."""
-        self.entries.update((entry.id, entry) for entry in entries)
+        self.entries.update({entry.id: entry for entry in entries})
         calls, parents, kids, alias, results = self.calls, self.parents, self.kids, self.alias, self.results
-        calls.update((entry.call, entry.id) for entry in entries if entry.kind == "tool_call" and entry.call)
+        calls.update({entry.call: entry.id for entry in entries if entry.kind == "tool_call" and entry.call})
         for entry in entries:
             ident, parent = entry.id, entry.parent
             if entry.kind == "tool_result" and entry.call in calls:
@@ -117,10 +119,12 @@ class Places:
 
     # Checkpoints, acts and branches
 
-    def _place(self, points: Iterable[Point]) -> None:
+    def _place(self, points: Sequence[Point]) -> None:
         """Gives every checkpoint the entry at which it stands."""
         entries, alias, own, home = self.entries, self.alias, self.own, self.home
-        for point in sorted(points, key=lambda point: (point.time, point.side == "after")):
+        if any(former.time >= point.time for former, point in pairwise(points)):
+            points = sorted(points, key=lambda point: (point.time, point.side == "after"))
+        for point in points:
             at = point.entry
             if at is None or at not in entries:
                 at = newest_before(self._line(point.branch), point.time) or newest_before(self._main, point.time)
@@ -136,6 +140,13 @@ class Places:
                 held.append(point)
             if point.reason in OF_A_PERSON:
                 self.busy.add(at)
+
+    @property
+    def _main(self) -> Sequence[Entry]:
+        """The entries of the active line; all of them where none is."""
+        if self._active is None:
+            self._active = [entry for entry in self.tree.entries if entry.id in (self.path or self.parents)]
+        return self._active
 
     def _line(self, branch: str) -> Sequence[Entry]:
         """The entries of a branch, worked out when the first checkpoint without an entry of its own is placed."""
@@ -185,7 +196,8 @@ class Places:
         if any(entry.id in found.parents and entry.id not in turn for entry in fresh):
             return None
         found.path = self.path | turn
-        found._main = [*self._main, *(entry for entry in fresh if entry.id in turn)]
+        if self._known is None:
+            self._known = list(map(KNOWN_OF_A_POINT, self.tree.points))
         return found if found._take_points(self._known, turn) else None
 
     def _turn(self, tree: SessionTree, since: str, fresh: Sequence[Entry]) -> set[str]:
@@ -223,6 +235,7 @@ class Places:
         for name in ("entries", "parents", "calls", "alias", "results", "home", "own", "kids", "inside"):
             setattr(found, name, dict(getattr(self, name)))
         found.busy, found.first, found._lines = set(self.busy), list(self.first), {}
+        found._active = None
         found.kids.update((at, list(found.kids[at])) for at in turn if at in found.kids)
         found.inside.update((at, list(found.inside[at])) for at in turn if at in found.inside)
         found.own.update((at, list(found.own[at])) for at in turn if at in found.own)

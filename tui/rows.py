@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ..store.model import Branch, Entry, Operation, Point
 
@@ -12,9 +13,8 @@ RowKind = Literal["prompt", "summary", "entry", "result", "point", "operation", 
 """A result stands inside of its call; where the call is not known it is an entry like others."""
 
 
-@dataclass(slots=True)
-class Row:
-    """One line of the tree."""
+class Row(Struct, gc=False):
+    """One line of the tree; there may be very many. None of them refers to another one."""
 
     key: str
     """Stays the same while the tree grows: what folding and the cursor remember."""

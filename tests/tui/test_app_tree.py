@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.tui.app import ForkpointApp
 
 from tests.builders.app import LookedAt, a_parser, focused, frame, looked_at, main, press, running, settled, until
 from tests.builders.recorded import Recorded
 
 SIZES = [(60, 15), (80, 24), (100, 30), (160, 50)]
+
+
+_opened: list[list[str]] = []
+"""Where opened files are noted now: a hook of the interpreter can never be taken off."""
+
+
+def _note_opened(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and _opened and isinstance(arguments[0], str | bytes):
+        _opened[-1].append(os.fsdecode(arguments[0]))
+
+
+sys.addaudithook(_note_opened)
+
+
+@contextmanager
+def opened_files() -> Iterator[list[str]]:
+    """The files that this process opens meanwhile."""
+    _opened.append([])
+    try:
+        yield _opened[-1]
+    finally:
+        _opened.pop()
 
 
 @pytest.fixture
@@ -203,6 +229,59 @@ async def test_what_comes_out_of_sight_is_counted(agent: Recorded) -> None:
         await until(pilot, lambda: "1 new below" in frame(pilot.app))
         await press(pilot, "G")
         assert "new below" not in frame(pilot.app)
+
+
+async def test_the_screen_stays_where_it_was_scrolled_to_while_the_tree_grows(agent: Recorded) -> None:
+    async with running(agent.store(), (80, 10)) as pilot:
+        timeline = main(pilot.app).timeline
+        await press(pilot, "L", "G")
+        timeline.scroll_to(y=0, animate=False)
+        await pilot.pause()
+        first = frame(pilot.app).split("\n")[1]
+        count = timeline.line_count
+        agent.asked("And keep the last empty line")
+        await until(pilot, lambda: timeline.line_count > count)
+        await settled(pilot)
+        assert timeline.scroll_offset.y == 0
+        assert frame(pilot.app).split("\n")[1] == first
+
+
+async def test_following_opens_no_file_while_nothing_changes_and_only_those_that_did(agent: Recorded) -> None:
+    other = Recorded(agent.project)
+    other.starts()
+    other.asked("Something else")
+    async with running(agent.store(), session=agent.session.id) as pilot:
+        watched = main(pilot.app).app.store
+
+        async def looked(times: int) -> None:
+            looks = watched.calls.count("token")  # type: ignore[attr-defined]
+            await until(pilot, lambda: watched.calls.count("token") > looks + times)  # type: ignore[attr-defined]
+
+        await looked(3)  # what the app itself keeps when it reads is kept
+        await settled(pilot)
+        with opened_files() as opened:
+            await looked(3)
+            assert opened == []
+            agent.session.reply("One more reply")
+            await until(pilot, lambda: "One more reply" in frame(pilot.app))
+            await settled(pilot)
+        assert str(agent.session.file) in opened
+        assert str(other.session.file) not in opened
+
+
+async def test_what_cannot_be_read_is_told_in_place_and_read_again_when_it_can(agent: Recorded) -> None:
+    store = agent.store()
+    objects = next(store.home.glob("workspaces/*/objects.git"))
+    objects.rename(objects.with_name("away"))
+    app = ForkpointApp(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "Nothing could be read" in frame(app))
+        assert "the object store cannot be opened" in frame(app)
+        assert "forkpoint doctor" in frame(app)
+        objects.with_name("away").rename(objects)
+        agent.asked("Is it there again?")
+        await until(pilot, lambda: "Is it there again?" in frame(app))
+        assert "Nothing could be read" not in frame(app)
 
 
 async def test_a_click_selects_a_second_one_opens_and_the_footer_has_buttons(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from copy import copy
 from dataclasses import replace
 
 from forkpoint.store.model import Entry
@@ -298,7 +299,7 @@ def test_an_outline_that_is_shown_stays_as_it_is_while_its_successor_is_made() -
     told = headers_session()
     outline = Outline(told.tree())
     before = (
-        [replace(row) for row in outline.rows],
+        [copy(row) for row in outline.rows],
         dict(outline.index),
         {at: list(own) for at, own in outline.own.items()},
     )

@@ -24,6 +24,7 @@ from ..widgets.sheet import Sheet, text
 from ..widgets.timeline import Timeline
 from . import headline
 from .looking import Looking
+from .page import in_words
 
 if TYPE_CHECKING:
     from ...store.api import Status, Store
@@ -52,6 +53,10 @@ class MainScreen(Looking):
         self._reading = False
         self._polling = False
         self._go_when_read = ""
+        self._trouble = ""
+        """What went wrong when something was read last: it is told once, not at every look."""
+        self._former: tuple[str | None] | None = None
+        """The session that is still shown while another one is read."""
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
@@ -99,7 +104,10 @@ class MainScreen(Looking):
         session, shown = self.session, self.timeline.outline
         self._reading = True
 
+        token = ""
+
         def read(store: Store) -> TreeRead:
+            nonlocal token
             token = store.token()
             tree = store.tree(session)
             outline = shown.grown(tree) if shown is not None else Outline(tree)
@@ -108,15 +116,39 @@ class MainScreen(Looking):
         try:
             self.post_message(await self.ask(read))
         except ForkpointError as error:
-            self.failed(error)
+            self._token = token  # read again when something has changed
+            self._not_read(error)
         finally:
             self._reading = False
+
+    def _not_read(self, error: ForkpointError) -> None:
+        """Tells it where the tree would be, or below the one that is still shown."""
+        if self.timeline.outline is None:
+            welcome = self.query_one("#welcome", Told)
+            welcome.show([text(in_words(error), "attention"), text(error.todo, "muted")])
+            welcome.add_class("-on")
+            self.query_one("#header", Bar).show([("Nothing could be read", "attention")])
+            return
+        self.stop_reading()
+        if (trouble := str(error)) != self._trouble:
+            self._trouble = trouble
+            self.failed(error)
+
+    def stop_reading(self) -> bool:
+        """Stays with the session that is shown while another one is read; False where none is."""
+        if self._former is None:
+            return False
+        (self.session,), self._former = self._former, None
+        self.workers.cancel_group(self, "tree")
+        self.show_header()
+        return True
 
     def on_tree_read(self, message: TreeRead) -> None:
         if message.session != self.session:
             return
-        first = self._token == ""
+        first = self.status is None
         self._token, self.status = message.token, message.status
+        self._former, self._trouble = None, ""
         self.timeline.fill(message.outline)
         self.show_header()
         self.show_status()
@@ -148,7 +180,7 @@ class MainScreen(Looking):
         try:
             token = await self.ask(lambda store: store.token())
         except ForkpointError as error:
-            self.failed(error)
+            self._not_read(error)
             return
         finally:
             self._polling = False
@@ -166,6 +198,9 @@ class MainScreen(Looking):
             self._go_when_read = ""
             self.go_to_name(go_to)
             return
+        if session != self.session and self.timeline.outline is not None:
+            self._former = self._former or (self.session,)
+            self.query_one("#header", Bar).show([("Reading …", "strong"), ("  esc stays here", "muted")])
         self.session = session
         self.read_tree()
 

@@ -54,6 +54,8 @@ class Moving(Acting):
 
         def show_tabs(self) -> None: ...
 
+        def stop_reading(self) -> bool: ...
+
     def offers(self, action: str) -> bool:
         if action == "record":
             return self.status is not None and not self.status.recording
@@ -181,8 +183,8 @@ class Moving(Acting):
         self.query_one(chosen).focus()
 
     def action_clear(self) -> None:
-        """One thing after the other: notice, detail, search, filter, mark."""
-        if self.notice.hush():
+        """One thing after the other: what is being read, notice, detail, search, filter, mark."""
+        if self.stop_reading() or self.notice.hush():
             return
         if self.focused is not self.timeline:
             self.remove_class("-detail")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
@@ -120,7 +120,28 @@ class _Seen:
     problem: str = ""
 
 
+_glanced: dict[str, tuple[tuple[int, ...], _Seen | None]] = {}
+"""What was seen of a file when it had this inode, this size and these times: who follows looks again and again."""
+MOST_GLANCED = 20_000
+
+
 def _look(file: str) -> _Seen | None:
+    """What a file tells; it is opened only when it is not as it was when it was looked at last."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return _open(file)
+    stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    known = _glanced.get(file)
+    if known is None or known[0] != stamp:
+        if len(_glanced) >= MOST_GLANCED:
+            _glanced.clear()
+        known = _glanced[file] = (stamp, _open(file))
+    seen = known[1]
+    return replace(seen, titles=dict(seen.titles)) if seen is not None else None
+
+
+def _open(file: str) -> _Seen | None:
     """The first and the last 64 KiB of a file; None for one that holds records, but no conversation."""
     seen = _Seen(file, session_of(file), 0, 0)
     try:

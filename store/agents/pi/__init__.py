@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ... import lightjson as json
-from ...light import Mapping, cast
+from ...light import Mapping, cast, lru_cache
 
 NAME = "pi"
 TITLE = "Pi"
@@ -54,9 +54,21 @@ def chosen_folder(start: str) -> str:
 
 def settings_of(folder: str) -> Mapping[str, object]:
     """The settings in Pi's own folder or in a project's; nothing when they cannot be read."""
+    file = os.path.join(folder, "settings.json")
     try:
-        with open(os.path.join(folder, "settings.json"), "rb") as file:
-            found: object = json.loads(file.read())
+        found = os.stat(file)
+    except (OSError, ValueError):
+        return {}
+    return _settings(file, (found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _settings(file: str, stamp: tuple[int, ...]) -> Mapping[str, object]:
+    """What a file holds that looked so: it is asked for whenever somebody looks for something new."""
+    del stamp
+    try:
+        with open(file, "rb") as stream:
+            found: object = json.loads(stream.read())
     except (OSError, ValueError, RecursionError):
         return {}
     return cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
