@@ -318,7 +318,9 @@ class Store:
 
         with self._workspace.lock:
             stored, objects = self._workspace.stored(point), self._workspace.objects()
-            node = objects.nodes(stored, [path]).get(path) if stored is not None else None
+            node = None
+            if stored is not None:
+                node = objects.nodes(stored, [path]).get(path) or objects.outside(stored).get(path)
             if node is None:
                 raise UnknownId("this checkpoint has no such file", path=path_text(path))
             data = objects.text(node.oid)

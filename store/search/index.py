@@ -17,7 +17,7 @@ from pathlib import Path
 from ..errors import Busy, StoreUnwritable
 
 FILE = "search.db"
-VERSION = "1"
+VERSION = "2"
 PATIENCE = 5.0
 """Seconds that one process waits for another's few milliseconds of writing."""
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -38,7 +38,7 @@ CREATE TABLE stays (file INTEGER, root TEXT, first INTEGER, last INTEGER);
 CREATE INDEX stays_by_file ON stays (file);
 CREATE INDEX stays_open ON stays (root, file) WHERE last IS NULL;
 CREATE TABLE points (id TEXT PRIMARY KEY, root TEXT) WITHOUT ROWID;
-CREATE TABLE line (root TEXT PRIMARY KEY, time INTEGER, tree TEXT) WITHOUT ROWID;
+CREATE TABLE line (name TEXT PRIMARY KEY, root TEXT, time INTEGER, tree TEXT) WITHOUT ROWID;
 """
 WORDS = """
 CREATE VIRTUAL TABLE {}_words USING fts5 (text, content = '', detail = none, tokenize = 'trigram case_sensitive 1');

@@ -23,6 +23,8 @@ from .wanted import fold
 
 LARGEST = 8 << 20
 """Bytes of the largest file that is looked into."""
+OUTSIDE = "/outside"
+"""Behind a root's id: the line of the files outside of it that agents' edit tools named."""
 AT_ONCE = 500
 """Versions that are written in one go."""
 
@@ -69,26 +71,62 @@ def behind(connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
 
 
 def _take_point(connection: sqlite3.Connection, objects: Objects, row: Row, cancelled: Callable[[], bool]) -> int:
-    point, tree = row.stored.checkpoint, row.stored.files
-    newest = connection.execute("SELECT time, tree FROM line WHERE root = ?", (point.root,)).fetchone()
-    in_line = point.complete and (newest is None or newest[0] < point.time)
-    before = newest[1] if in_line and newest is not None else EMPTY_TREE
-    changes = [
-        (path, old[1] if old else "", new[1] if new and new[0] != LINK else "")
-        for path, old, new in tree_changes(objects, before, tree)
-    ]
-    new = [(path, oid) for path, _, oid in changes if oid]
-    came = sum(_add(connection, objects, part) for part in _parts(new, cancelled))
+    point, came = row.stored.checkpoint, 0
+    parts = [_part(connection, objects, row, key, tree, base) for key, tree, base in _trees(row)]
+    for part in parts:
+        came += sum(_add(connection, objects, some) for some in _some(part.new, cancelled))
     with writing(connection):
         if connection.execute("SELECT 1 FROM points WHERE id = ?", (point.id,)).fetchone() is None:
-            last = None if in_line else point.time
-            if in_line and newest is not None:
-                _end(connection, point.root, [(path, old) for path, old, _ in changes if old], newest)
-            if in_line:
-                connection.execute("INSERT OR REPLACE INTO line VALUES (?, ?, ?)", (point.root, point.time, tree))
-            _begin(connection, new, Stay(point.root, point.time, last))
+            for part in parts:
+                _set_down(connection, part, point.root, point.time)
             connection.execute("INSERT INTO points VALUES (?, ?)", (point.id, point.root))
     return came
+
+
+def _trees(row: Row) -> list[tuple[str, str, bytes]]:
+    """What a checkpoint holds: a name for its line, the tree, and how paths in it begin."""
+    stored = row.stored
+    return [
+        (stored.checkpoint.root, stored.files, b""),
+        (stored.checkpoint.root + OUTSIDE, stored.outside or EMPTY_TREE, b"/"),
+    ]
+
+
+class _Part(NamedTuple):
+    """What differs in a checkpoint from the one before."""
+
+    line: str
+    tree: str
+    before: int
+    """Time of the checkpoint that it was compared with; 0 where there was none."""
+    in_line: bool
+    """Whether it is the newest one of its root, and complete: later ones are compared with it."""
+    old: list[tuple[bytes, str]]
+    new: list[tuple[bytes, str]]
+
+
+def _part(connection: sqlite3.Connection, objects: Objects, row: Row, line: str, tree: str, base: bytes) -> _Part:
+    point = row.stored.checkpoint
+    time, before = connection.execute("SELECT time, tree FROM line WHERE name = ?", (line,)).fetchone() or (
+        0,
+        EMPTY_TREE,
+    )
+    changes = list(tree_changes(objects, before if point.complete else EMPTY_TREE, tree))
+    return _Part(
+        line,
+        tree,
+        time,
+        point.complete and time < point.time,
+        [(base + path, old[1]) for path, old, _ in changes if old],
+        [(base + path, new[1]) for path, _, new in changes if new and new[0] != LINK],
+    )
+
+
+def _set_down(connection: sqlite3.Connection, part: _Part, root: str, time: int) -> None:
+    if part.in_line:
+        _end(connection, root, part.old, part.before)
+        connection.execute("INSERT OR REPLACE INTO line VALUES (?, ?, ?, ?)", (part.line, root, time, part.tree))
+    _begin(connection, part.new, Stay(root, time, None if part.in_line else time))
 
 
 def _refuse_lost(connection: sqlite3.Connection, objects: Objects) -> None:
@@ -102,7 +140,7 @@ def _refuse_lost(connection: sqlite3.Connection, objects: Objects) -> None:
                     connection.execute(f"DELETE FROM {table} WHERE root = ?", (root,))
 
 
-def _parts(found: Sequence[tuple[bytes, str]], cancelled: Callable[[], bool]) -> Iterator[Sequence[tuple[bytes, str]]]:
+def _some(found: Sequence[tuple[bytes, str]], cancelled: Callable[[], bool]) -> Iterator[Sequence[tuple[bytes, str]]]:
     for at in range(0, len(found), AT_ONCE):
         if cancelled():
             raise Cancelled
@@ -142,11 +180,11 @@ def content(objects: Objects, oid: str) -> str | None:
     return None
 
 
-def _end(connection: sqlite3.Connection, root: str, old: Iterable[tuple[bytes, str]], newest: tuple[int, str]) -> None:
+def _end(connection: sqlite3.Connection, root: str, old: Iterable[tuple[bytes, str]], last: int) -> None:
     connection.executemany(
         "UPDATE stays SET last = ? WHERE root = ? AND last IS NULL"
         " AND file = (SELECT id FROM files WHERE path = ? AND oid = ?)",
-        [(newest[0], root, path, bytes.fromhex(oid)) for path, oid in old],
+        [(last, root, path, bytes.fromhex(oid)) for path, oid in old],
     )
 
 

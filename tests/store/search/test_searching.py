@@ -154,6 +154,19 @@ def test_what_is_read_anyway_is_taken_in_once_somebody_has_searched(agent: Recor
     assert kinds == ["tool_result", "tool_call", "prompt", "file"]
 
 
+def test_files_outside_of_the_folder_that_an_edit_tool_named_are_searched_by_their_whole_path(tmp_path: Path) -> None:
+    agent = Recorded(tmp_path / "headers")
+    agent.starts()
+    agent.asked("Note it elsewhere")
+    agent.writes("../elsewhere.txt", "a walrus\n")
+    agent.writes("inside.txt", "none\n")
+    store = agent.store()
+    (hit,) = found(store, "walrus", ["file"])
+    assert hit.path == os.fsencode(tmp_path / "elsewhere.txt")
+    assert store.file_text(hit.point, hit.path).lines == ("a walrus",)
+    assert hit.until == max(point.time for point in store.tree().points)
+
+
 @pytest.mark.parametrize("kind", ["delete", "purge"])
 def test_deleted_checkpoints_and_sessions_leave_the_index(kind: str, tmp_path: Path) -> None:
     project = tmp_path / "shop"
