@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import apptree
 import bigdiff
 import prose
 import report
@@ -107,6 +108,10 @@ def _search(folder: Path, options: argparse.Namespace) -> list[Figure]:
     return [Figure(*members) for members in found]
 
 
+def _tree(folder: Path, options: argparse.Namespace) -> list[Figure]:
+    return apptree.figures(folder, options.rounds, options.entries, max(1, options.entries // 250))
+
+
 GROUPS: dict[str, Group] = {
     "save": _save,
     "first": _first,
@@ -120,6 +125,7 @@ GROUPS: dict[str, Group] = {
     "reading": _reading,
     "search": _search,
     "diff": _diff,
+    "tree": _tree,
     "detail": _detail,
 }
 
@@ -153,7 +159,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--transcript", type=int, help="megabytes of a transcript (100)")
     parser.add_argument("--sessions", type=int, help="how many sessions are listed (2,000)")
     parser.add_argument("--lines", type=int, help="how many lines the large diff has (100,000)")
-    parser.add_argument("--entries", type=int, help="how many entries are searched (50,000)")
+    parser.add_argument("--entries", type=int, help="how many entries are searched, and the large tree has (50,000)")
     parser.add_argument("--quick", action="store_true", help="everything once and small: does the bench itself work?")
     options = parser.parse_args()
     usual = {

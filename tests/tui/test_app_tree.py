@@ -188,6 +188,39 @@ async def test_search_marks_hits_and_n_goes_on(store: Store) -> None:
         assert timeline.hits == []
 
 
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (160, 50)])
+async def test_keys_unfold_filter_and_search_at_every_size(store: Store, size: tuple[int, int]) -> None:
+    async with running(store, size) as pilot:
+        timeline = main(pilot.app).timeline
+        await press(pilot, "K", "]")
+        assert timeline.row is not None and timeline.row.text.startswith("Write parse.py")
+        count = timeline.line_count
+        await press(pilot, "l")
+        assert timeline.line_count == count + 1
+        await press(pilot, "l")
+        assert timeline.row is not None and timeline.row.kind == "result"
+        await press(pilot, "h", "h")
+        assert timeline.line_count == count
+        told = [frame(pilot.app).split("\n")[0]]
+        for _ in range(4):
+            await press(pilot, "v")
+            told.append(frame(pilot.app).split("\n")[0])
+        names = ["prompts", "changes", "labelled", "errors"]
+        assert [f"only {name}" in line for name, line in zip(names, told[1:], strict=True)] == [True] * 4
+        await press(pilot, "v", "g", "H")
+        before = timeline.line_count
+        await press(pilot, "/", *"docs")
+        assert timeline.row is not None and timeline.row.text == "Bash rm docs/notes.txt"
+        assert "/docs  1 of 1 hit" in frame(pilot.app)
+        await press(pilot, "escape")
+        assert (timeline.cursor, timeline.line_count) == (0, before)
+        await press(pilot, "/", *"docs", "enter")
+        assert timeline.row is not None and timeline.row.text == "Bash rm docs/notes.txt"
+        await press(pilot, "/", *"nowhere at all", "enter")
+        assert "Nothing holds" in frame(pilot.app)
+        assert {timeline.render_line(y).cell_length for y in range(timeline.size.height)} == {timeline.size.width}
+
+
 async def test_filters_keep_the_cursor_near_its_row(store: Store) -> None:
     async with running(store) as pilot:
         timeline = main(pilot.app).timeline
