@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from threading import Event
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.store.model import Overview, SessionInfo
 from forkpoint.tui.app import ForkpointApp
 from forkpoint.tui.screens.diff import DiffScreen
 from forkpoint.tui.screens.everything import EverythingScreen
+from forkpoint.tui.screens.main import MainScreen
 from forkpoint.tui.screens.sessions import SessionsScreen
 
-from tests.builders.app import a_parser, frame, main, press, running, settled, until
+from tests.builders.app import Watched, a_parser, frame, main, press, running, settled, until
 from tests.builders.claude import ClaudeSession
 from tests.builders.recorded import Recorded
 from tests.builders.terminal import Terminal
@@ -148,6 +152,47 @@ async def test_what_cannot_be_read_of_one_session_hides_no_other(agent: Recorded
             line for line in frame(pilot.app).split("\n") if "This one is torn" in line and "Claude Code" in line
         ][:1]
         assert "!" in line
+
+
+class Slow(Store):
+    """A store in which reading a session for the list takes until it is let go on."""
+
+    go_on: Event
+
+    def overview(self, info: SessionInfo) -> Overview:
+        self.go_on.wait(30)
+        return super().overview(info)
+
+
+async def test_two_thousand_sessions_are_listed_moved_through_and_filtered_while_they_are_read(tmp_path: Path) -> None:
+    first = whole("claude", tmp_path)
+    data, name = first.file.read_text(), first.file.name
+    for number in range(2_000):
+
+        def other(found: re.Match[str], number: int = number) -> str:
+            return f"{int(found[0], 16) ^ (number + 1) * 2_654_435_761 % (1 << 32):08x}"
+
+        told = re.sub(r'(?<![0-9A-Za-z])[0-9a-f]{8}(?=[-"])', other, data)
+        file = first.file.with_name(re.sub(r"^[0-9a-f]{8}", other, name))
+        file.write_text(told.replace("Prompt 2", f"Question {number}"))
+    store = Slow.open(tmp_path)
+    assert isinstance(store, Slow)
+    store.go_on = Event()
+    app = ForkpointApp(Watched(store), "files")  # type: ignore[arg-type]
+    async with app.run_test(size=(160, 50)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        main(app).action_sessions()
+        await until(pilot, lambda: "reading 1 of 2,001" in frame(app))
+        screen = app.screen
+        assert isinstance(screen, SessionsScreen)
+        await pilot.press("G")
+        assert screen.list.cursor == screen.list.line_count - 1
+        await pilot.press("/", *"1999")
+        await until(pilot, lambda: "1 of 2001" in frame(app))
+        assert "Question 1999" in frame(app)
+        store.go_on.set()
+        await until(pilot, lambda: "reading" in frame(app) and "reading 1 of" not in frame(app))
+        await pilot.press("escape", "escape")
 
 
 def test_the_program_itself_begins_with_all_folders_in_home_and_records_none_of_them(agent: Recorded) -> None:

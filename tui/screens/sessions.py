@@ -136,6 +136,8 @@ class SessionsScreen(ListScreen):
             if left < 0:
                 break
             self._reading = f"reading {number + 1:,} of {len(wanted):,}"
+            if not number:
+                self.show_header()
             await self._read(item)
             await asyncio.sleep(PAUSE)
             if (now := asyncio.get_running_loop().time()) - shown > REST:
