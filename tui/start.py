@@ -56,6 +56,8 @@ def _leaving_in_order(app: ForkpointApp) -> Generator[None]:
     from functools import partial
 
     def end(number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _write_nowhere(app)
         leave = partial(app.exit, return_code=128 + number)
         try:
             # The loop may be asleep: only this way of calling wakes it.
@@ -69,3 +71,24 @@ def _leaving_in_order(app: ForkpointApp) -> Generator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _write_nowhere(app: ForkpointApp) -> None:
+    """Lets go of a terminal that has gone away: who writes to it would wait for ever.
+
+    The thread that writes may have died of it already, with a full queue before it: another one empties that.
+    """
+    from threading import Thread
+
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nowhere, number)
+    writer: Thread | None = getattr(app._driver, "_writer_thread", None)
+    if writer is None:
+        return
+
+    def go_on() -> None:
+        writer.join()
+        writer.run()
+
+    Thread(target=go_on, daemon=True).start()

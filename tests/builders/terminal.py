@@ -73,6 +73,12 @@ class Terminal:
             if not self.read(seconds) and self._used() - used < seconds / 4:
                 return
 
+    def used_more_than(self, seconds: float) -> None:
+        """Waits until the app has used so much more processor time, or has been still for long."""
+        begun, end = self._used(), time.monotonic() + LONG
+        while self.runs and time.monotonic() < end and self._used() - begun < seconds:
+            time.sleep(0.05)
+
     def _used(self) -> float:
         """Seconds of processor time of the app so far."""
         try:
