@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from . import moves
 from .contents import LARGEST, TooLarge
 from .errors import StoreDamaged
 from .git.compare import hunks, is_binary, line_counts
@@ -86,10 +87,11 @@ def in_full(
     `begin` is told once of what is known so far, as soon as that fills a screen and the rest is still to be compared.
     """
     made = list(_changes(changes, read_old, read_new, renamed))
+    moved = _moved(made)
     found: list[FileDiff] = []
     lines = 0
     for number, change in enumerate(made):
-        notes = tuple(remarks(change.path))
+        notes = (*moved.get(change.path, ()), *remarks(change.path))
         file: FileDiff | None = None
         for file, whole in _growing(change, notes, context, ignore_space):
             known = lines + sum(1 + len(hunk.lines) for hunk in file.hunks)
@@ -100,6 +102,13 @@ def in_full(
         found.append(file)
         lines += 1 + sum(1 + len(hunk.lines) for hunk in file.hunks) if begin is not None else 0
     return found
+
+
+def _moved(made: Sequence[_Change]) -> dict[bytes, tuple[str]]:
+    """What is said of files that moved and changed at once; they stay a deletion and an addition."""
+    gone = {change.path: change.before for change in made if change.new is None and change.of_text}
+    came = {change.path: change.after for change in made if change.old is None and change.of_text}
+    return {path: (told,) for path, told in moves.notes(moves.likeness(gone, came), os.fsdecode).items()}
 
 
 def exact_renames(changes: Changes) -> dict[bytes, bytes]:

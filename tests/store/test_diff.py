@@ -79,6 +79,26 @@ def test_a_moved_file_is_one_rename() -> None:
     assert [(file.path, file.old_path, file.status) for file in found] == [(b"new", b"old", "renamed")]
 
 
+def test_a_file_that_moved_and_changed_is_told_on_both_of_its_names() -> None:
+    lines = [b"line %d" % number for number in range(10)]
+    old, new, other = b"\n".join(lines), b"\n".join([*lines[:9], b"new"]), b"\n".join(lines[:3])
+    found = differing({b"a/old.py": (old, None), b"b/new.py": (None, new), b"c.py": (None, other), b"d": (None, b"\0")})
+    assert {file.path: (file.status, file.notes) for file in found} == {
+        b"a/old.py": ("deleted", ("moved to b/new.py and changed",)),
+        b"b/new.py": ("added", ("moved from a/old.py and changed: 90% of its lines are the same",)),
+        b"c.py": ("added", ()),
+        b"d": ("added", ("binary, 1 byte",)),
+    }
+
+
+def test_a_file_is_like_one_other_at_most_and_few_words_are_like_nothing() -> None:
+    lines = b"one\ntwo\nthree\nfour\nfive\n"
+    found = differing({b"old": (lines, None), b"copy": (None, lines + b"six\n"), b"other": (None, lines + b"six\n7\n")})
+    assert [file.path for file in found if any("moved" in note for note in file.notes)] == [b"copy", b"old"]
+    short = differing({b"old": (b"{\n}\n", None), b"new": (None, b"{\n}\n\n")})
+    assert not any(file.notes for file in short)
+
+
 def test_binary_changes_are_told_in_words() -> None:
     found = differing({b"f": (b"\0a", b"\0bc")})[0]
     assert found.notes == ("binary, 2 bytes → 3 bytes",)
