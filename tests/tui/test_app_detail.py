@@ -64,16 +64,19 @@ async def test_what_is_folded_opens_and_closes_with_the_place_kept(
     store: Store, seen: LookedAt, size: tuple[int, int]
 ) -> None:
     async with running(store, size, session=session(seen)) as pilot:
-        await press(pilot, "g", "1", "tab") if size[0] == 160 else await press(pilot, "g", "1")
+        await press(pilot, "g")
+        laid_before = reading(pilot.app)._laid.width
+        await press(pilot, "1", "tab") if size[0] == 160 else await press(pilot, "1")
         assert focused(pilot.app) == "detail"
         assert "▌ Please fold the headers." in frame(pilot.app)
+        assert reading(pilot.app).text_width == laid_before, "what was laid out while it was hidden is shown as it is"
         await at_link(pilot, "Bash pytest")
         assert "Enter Open" in frame(pilot.app)
         await press(pilot, "enter")
         assert "▾ Bash pytest -q" in frame(pilot.app)
         await at_link(pilot, "281 more lines")
         await press(pilot, "G", "g")
-        await press(pilot, "escape")
+        await press(pilot, "g", "h") if size[0] == 80 else await press(pilot, "escape")
         assert focused(pilot.app) == "tree"
         assert all(len(line) <= size[0] for line in frame(pilot.app).split("\n"))
 

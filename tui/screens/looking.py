@@ -175,7 +175,8 @@ class Looking(Welcome):
             self.open(FileHistoryScreen(link.path, self.timeline.outline), self._chosen)
 
     def on_reading_left(self, message: Reading.Left) -> None:
-        self.action_clear()
+        self.remove_class("-detail")
+        self.timeline.focus()
 
     def action_show_files(self) -> None:
         """The files; where they are shown already, the next of the three ways to look at them."""

@@ -60,8 +60,11 @@ class Reading(Lines):
 
     @property
     def text_width(self) -> int:
-        """Cells that text is laid out in: the scroll bar's are kept free, so that its coming wraps nothing anew."""
-        return max(self.size.width - 1, 8)
+        """Cells that text is laid out in: the scroll bar's are kept free, so that its coming wraps nothing anew.
+
+        While the pane is hidden, those that it has where it takes the tree's place.
+        """
+        return max((self.size.width or self.app.size.width - 2) - 1, 8)
 
     @property
     def link(self) -> Link | None:
