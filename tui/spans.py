@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -11,6 +11,8 @@ Span = tuple[str, str]
 """A piece of text and the names of its inks, those further right over the others."""
 NARROWEST_COLUMNS = 42
 """Cells of a pane below which a row's columns of lines are left out."""
+LEAST_ASIDE = 10
+"""Cells that must be left for what is said behind a row's words."""
 
 
 def clip(text: str, width: int, more: str = "…") -> str:
@@ -34,6 +36,15 @@ def spans_length(spans: Iterable[Span]) -> int:
     return sum(cell_len(text) for text, _ in spans)
 
 
+def _cut_at_the_end(spans: Iterable[Span], room: int, more: str) -> Iterator[Span]:
+    """As many of the spans as there is room for."""
+    for text, ink in spans:
+        if room > 0:
+            cut = clip(text, room, more)
+            room -= cell_len(cut)
+            yield cut, ink
+
+
 class Parts(NamedTuple):
     """A row of the tree before its width is known."""
 
@@ -41,6 +52,8 @@ class Parts(NamedTuple):
     """Guides, the sign of folding, and how far it stands in."""
     body: Sequence[Span]
     """Its words: cut where there is no room."""
+    aside: Sequence[Span]
+    """What is said behind them where there is room left."""
     marks: Sequence[Span]
     """At the right: where one is, and the mark …"""
     lines: Sequence[Span]
@@ -52,7 +65,9 @@ class Parts(NamedTuple):
         """The row in exactly so many cells."""
         tail = [*self.marks, *(self.lines if width >= NARROWEST_COLUMNS else ()), *self.rest]
         room = max(width - 1 - spans_length(tail) - spans_length(self.lead), 4)
-        return joined([*self.lead, *_cut(list(self.body), room, more), (" ", "text"), *tail])
+        left = room - spans_length(self.body)
+        words = [*self.body, *(_cut_at_the_end(self.aside, left, more) if left >= LEAST_ASIDE else ())]
+        return joined([*self.lead, *_cut(words, room, more), (" ", "text"), *tail])
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:

@@ -40,6 +40,35 @@ DRAWN = """\
 """
 
 
+async def test_a_folded_row_says_what_is_inside_and_a_call_what_came_of_it() -> None:
+    told = Conversation()
+    told.prompt("Look around")
+    call = told.call("Task find the parser", result="it is in parse.py")
+    agent = next(entry.call for entry in told.entries if entry.id == call)
+    told.call("Grep parse", under=agent, error=True, result="no such folder")
+    told.call("Bash pytest -q", 0, 0, result="148 passed", label="green", pinned=True)
+    told.point(told.entries[0].id, "import", "before", complete=False, known=3)
+    told.entry("summary", "what was said so far", flavour="compaction")
+    tree = Timeline(ident="tree")
+    async with shown(tree) as pilot:
+        tree.fill(Outline(told.tree()))
+        tree.fold_all(False)
+        await pilot.pause()
+        folded = frame(pilot.app).rstrip().split("\n")
+        assert folded[0].startswith("▸ 1  Look around [green] ◆  ↳ 1  ✗ 1 ")
+        assert folded[1].startswith("  ≡ what was said so far ")
+        tree.fold_all(True)
+        await pilot.pause()
+        unfolded = frame(pilot.app).rstrip().split("\n")
+        assert unfolded[1].startswith("▾   Task find the parser  ↳ 1 ")
+        assert unfolded[2].startswith("      Grep parse  ✗ no such folder ")
+        assert unfolded[3].startswith("      it is in parse.py ")
+        assert unfolded[4].startswith("    Bash pytest -q [green] ◆  148 passed ")
+        await pilot.resize_terminal(40, 24)
+        await pilot.pause()
+        assert "Bash pytest -q [green] ◆ " in frame(pilot.app)
+
+
 async def test_every_row_is_exactly_as_wide_as_the_tree() -> None:
     told = headers_session()
     told.prompt("漢字の見出し 🎉 and a very long prompt " * 6)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from ..outline import Outline
 from ..spans import Span
 from ..theme import Signs
@@ -28,7 +30,7 @@ def home_relative(folder: str) -> str:
 
 
 def header(outline: Outline, root: str, signs: Signs, width: int) -> list[Span]:
-    """Title, agent, folder, and how much there is; the folder is shortened first."""
+    """Title, agent, folder, and how much there is; what there is no room for gives way."""
     info = outline.tree.info
     title = one_line(info.title) or "No session yet"
     folder = home_relative(info.cwd or root)
@@ -39,10 +41,17 @@ def header(outline: Outline, root: str, signs: Signs, width: int) -> list[Span]:
         prompts = sum(1 for row in outline.rows if row.kind == "prompt")
         counted = f"{count(prompts, 'prompt')}, {counted}"
     facts = [agent(info.agent) if info.id != "files" else "", folder, counted]
-    if len(title) + sum(len(fact) + 3 for fact in facts) > width:
+    if _is_too_long(title, facts, width):
         facts[1] = f"{signs.more}/{folder.rpartition('/')[2]}"
+    for least in (0, 1):  # the agent gives way first, then the folder: how much there is stays
+        if _is_too_long(title, facts, width):
+            facts[least] = ""
     told = f" {signs.dot} ".join(fact for fact in facts if fact)
     return [(title, "strong"), (f"  {told}", "muted")]
+
+
+def _is_too_long(title: str, facts: list[str], width: int) -> bool:
+    return cell_len(title) + sum(cell_len(fact) + 3 for fact in facts if fact) + 1 > width
 
 
 def at_work(live: tuple[Live, ...], signs: Signs, now: int) -> list[Span]:

@@ -46,7 +46,8 @@ def row_parts(row: Row, state: State, look: Look) -> Parts:
     """The row: guides, words, then the columns at the right."""
     marks = _marks(state, look)
     lines = _lines(row, look) if row.lines or not marks else []
-    return Parts(_lead(row, state, look), _body(row, state, look), marks, lines, _rest(row, state, look))
+    lead, body = _lead(row, state, look), _body(row, state, look)
+    return Parts(lead, body, _outcome(row), marks, lines, _rest(row, state, look))
 
 
 def _lead(row: Row, state: State, look: Look) -> list[Span]:
@@ -76,7 +77,8 @@ def _body(row: Row, state: State, look: Look) -> list[Span]:
         return [*sign, *_found(text, "muted", look.needle), *_chips(row, state, look)]
     quiet = row.kind in ("point", "result") or (row.entry is not None and row.entry.flavour == "thinking")
     ink = "attention" if row.kind == "result" and row.error else "text" if row.active and not quiet else "muted"
-    return [*sign, *_found(text, ink, look.needle), *_outcome(row, look), *_chips(row, state, look)]
+    wrong = [(f"  {look.signs.error}", "attention")] if row.error and row.kind != "result" else []
+    return [*sign, *_found(text, ink, look.needle), *wrong, *_chips(row, state, look)]
 
 
 def _branch(row: Row, text: str, state: State, look: Look) -> list[Span]:
@@ -105,13 +107,15 @@ def _found(text: str, ink: str, needle: str) -> list[Span]:
     return [*spans, (text[at:], ink)]
 
 
-def _outcome(row: Row, look: Look) -> list[Span]:
-    """What a call brought back: that it failed, and of a command the first words of its output."""
-    told = one_line(row.result.text) if row.result else ""
-    if row.error and row.kind != "result":
-        return [(f"  {look.signs.error} {told if row.result and row.result.error else ''}".rstrip(), "attention")]
-    is_command = row.entry is not None and row.entry.tool.lower() in COMMANDS
-    return [(f"  {told}", "muted")] if is_command and told and row.kind == "entry" else []
+def _outcome(row: Row) -> list[Span]:
+    """The first words of what a call brought back: of one that failed, and of a command."""
+    if row.result is None or row.entry is None:
+        return []
+    told = one_line(row.result.text)
+    if row.result.error:
+        return [(f" {told}", "attention")]
+    is_telling = row.entry.tool.lower() in COMMANDS and any(map(str.isalnum, told))
+    return [(f"  {told}", "muted")] if is_telling else []
 
 
 def _chips(row: Row, state: State, look: Look) -> list[Span]:
@@ -130,7 +134,7 @@ def _summed_up(row: Row, state: State, look: Look) -> list[Span]:
     is_folded = state.folds and not state.is_open
     summed: list[Span] = []
     if row.agents and (is_folded or not row.heads):
-        summed.append((f"  {look.signs.agent} {count(row.agents, 'sub-agent')}", "muted"))
+        summed.append((f"  {look.signs.agent} {row.agents:,}", "muted"))
     if row.errors and is_folded:
         summed.append((f"  {look.signs.error} {row.errors:,}", "attention"))
     return summed
