@@ -11,8 +11,9 @@ from forkpoint.store.model import Block, Entry
 from forkpoint.tui.detail.asked import Asked
 from forkpoint.tui.detail.blocks import HEAD, LONGEST, TAIL, Teller
 from forkpoint.tui.detail.conversation import conversation
+from forkpoint.tui.detail.markdown import markdown
 from forkpoint.tui.outline import Outline
-from forkpoint.tui.theme import Signs
+from forkpoint.tui.theme import PLAIN, Signs
 from forkpoint.tui.widgets.flow import Stale, laid
 
 from tests.builders.page import at, inks, line_with, lines, links
@@ -152,3 +153,9 @@ def test_replies_beyond_the_first_ones_are_lines_that_open(asked: Asked, tmp_pat
     late = [link for link in links(conversation(turn)) if link.kind == "part"]
     assert len(late) == 11
     assert lines(conversation(at(turn, "Talk a lot", late[0].name))).count("• with more") == 61
+
+
+def test_on_a_terminal_of_plain_signs_nothing_else_is_drawn(asked: Asked) -> None:
+    *_, shell = links(conversation(at(asked, "Please fold")))
+    page = [*conversation(at(asked, "Please fold", shell.name, signs=PLAIN)), *markdown("> - *a*\n\n---", PLAIN)]
+    assert all(PLAIN.drawn(line).isascii() for line in lines(page))
