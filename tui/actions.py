@@ -142,6 +142,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("moment_copy", "y", "Copy the id", "copy this point's id", "moments", "lists"),
     # Search
     Action("go_there", "enter", "Go there", "go to the row, or to the file as it was", "found", "search", 1, False),
+    Action("search_list", "tab", "List", "from the words to the list, and back", "found", "search", 2, False),
     Action("search_words", "/", "Words", "change what is looked for", "found", "search", footer=2),
     Action("search_kinds", "v", "Kinds", "all, prompts, replies, calls, outputs, files", "found", "search", footer=3),
     Action("search_copy", "y", "Copy", "copy the line that was found", "found", "search", footer=4),

@@ -51,8 +51,6 @@ async def test_results_come_as_one_types_and_enter_goes_to_the_row(agent: Record
         if size[0] >= 80:
             assert "branch write-parser-headers" in frame(pilot.app)
         await press(pilot, "enter")
-        assert (focused(pilot.app), type(pilot.app.screen)) == ("list", SearchScreen), "Enter goes to the list first"
-        await press(pilot, "enter")
         await until(pilot, lambda: pilot.app.screen is main(pilot.app))
         row = main(pilot.app).timeline.row
         assert row is not None and row.text == "Now fold continuation lines"
@@ -63,7 +61,7 @@ async def test_a_file_is_shown_as_it_was_with_the_words_marked(agent: Recorded, 
     agent.asked("Away with it")
     agent.runs("rm fold.py", lambda folder: (folder / "fold.py").unlink())
     async with running(agent.store(), size) as pilot:
-        await press(pilot, "S", *"yield from", "enter")
+        await press(pilot, "S", *"yield from", "tab")
         await until(pilot, lambda: "1 file" in frame(pilot.app))
         await press(pilot, "v", "v", "v", "v", "v")
         await until(pilot, lambda: "only files" in frame(pilot.app) and "1 in 1" not in frame(pilot.app))
@@ -86,6 +84,18 @@ async def test_a_file_is_shown_as_it_was_with_the_words_marked(agent: Recorded, 
         assert row is not None and "fold.py" in row.text
 
 
+async def test_enter_waits_for_what_was_typed_last(agent: Recorded) -> None:
+    async with running(agent.store()) as pilot:
+        await press(pilot, "S", *"yield")
+        await until(pilot, lambda: "1 file" in frame(pilot.app))
+        await pilot.press("ctrl+u", *"write a parser", "enter")
+        await until(pilot, lambda: pilot.app.screen is main(pilot.app))
+        await until(
+            pilot,
+            lambda: (row := main(pilot.app).timeline.row) is not None and row.text == "Write a parser for headers",
+        )
+
+
 async def test_the_words_are_kept_and_what_came_since_is_found(agent: Recorded) -> None:
     async with running(agent.store()) as pilot:
         await press(pilot, "S", *"zebra")
@@ -106,7 +116,7 @@ async def test_kinds_are_gone_through_and_letters_of_the_list_are_no_words(agent
         await press(pilot, "S", *"fold")
         await until(pilot, lambda: "6 in 1 session, 2 files" in frame(pilot.app))
         assert "v Kinds" not in frame(pilot.app)
-        await press(pilot, "enter")
+        await press(pilot, "tab")
         assert "v Kinds" in frame(pilot.app)
         for only, told in (("prompts", "1 in 1"), ("replies", "1 in 1"), ("calls", "2 in 1"), ("outputs", "2 in 1")):
             await press(pilot, "v")

@@ -82,6 +82,8 @@ class SearchScreen(Page):
         self._read = False
         """Whether the index has all that there is."""
         self._progress = ""
+        self._go_when_found = False
+        """Enter was pressed before there was anything to go to."""
 
     def compose(self) -> ComposeResult:
         yield Bar(ident="header")
@@ -145,6 +147,7 @@ class SearchScreen(Page):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self._go_when_found = False
         self.app.searched = event.value
         self.look_for()
 
@@ -181,6 +184,7 @@ class SearchScreen(Page):
         self.list.fill(found.hits)
         self.show_header()
         self.show_around()
+        self._go_if_found()
 
     def show_header(self) -> None:
         """How much was found, and what is being done."""
@@ -221,10 +225,19 @@ class SearchScreen(Page):
         self.show_keys()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter goes to the list, and opens nothing yet."""
+        """Goes there, once what was typed last has been looked for."""
         event.stop()
-        if self.list.rows:
-            self.list.focus()
+        self._go_when_found = True
+        self._go_if_found()
+
+    def _go_if_found(self) -> None:
+        asked = self.query_one("#query", Input).value
+        if self._go_when_found and self.found is not None and self.found.query == asked and self.list.hit is not None:
+            self._go_when_found = False
+            self.action_go_there()
+
+    def action_search_list(self) -> None:
+        (self.list if self.focused is not self.list else self.query_one("#query")).focus()
 
     def action_next_hit(self) -> None:
         self.list.move(1)
