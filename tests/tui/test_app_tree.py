@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.store.model import SessionTree
 from forkpoint.tui.app import ForkpointApp
 
 from tests.builders.app import LookedAt, a_parser, focused, frame, looked_at, main, press, running, settled, until
@@ -300,6 +302,39 @@ async def test_following_opens_no_file_while_nothing_changes_and_only_those_that
             await settled(pilot)
         assert str(agent.session.file) in opened
         assert str(other.session.file) not in opened
+
+
+class Slow:
+    """A store that tells no other session's tree until it may."""
+
+    def __init__(self, store: Store, at_once: str) -> None:
+        self._store, self._at_once, self.may = store, at_once, threading.Event()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def tree(self, session: str | None = None) -> SessionTree:
+        if session != self._at_once:
+            self.may.wait(20)
+        return self._store.tree(session)
+
+
+async def test_esc_stays_with_the_session_that_is_shown_while_another_one_is_read(agent: Recorded) -> None:
+    other = Recorded(agent.project)
+    other.starts()
+    other.asked("Something else")
+    slow = Slow(agent.store(), agent.session.id)
+    async with running(slow, session=agent.session.id) as pilot:  # type: ignore[arg-type]
+        main(pilot.app).open_session(other.session.id)
+        await pilot.pause()
+        assert "Reading …  esc stays here" in frame(pilot.app)
+        await pilot.press("j", "escape")
+        await pilot.pause()
+        assert "Reading" not in frame(pilot.app)
+        slow.may.set()
+        await settled(pilot)
+        assert "Now fold continuation lines" in frame(pilot.app)
+        assert "Something else" not in frame(pilot.app)
 
 
 async def test_what_cannot_be_read_is_told_in_place_and_read_again_when_it_can(agent: Recorded) -> None:
