@@ -129,18 +129,37 @@ class Layout:
         yield from self._between(loose, depth, start if depth else self._root)
 
     def _inner(self, entry: Entry, depth: int, inset: int, header: Row | None) -> Steps | None:
-        """An entry of a turn; what its sub-agent did is left to be laid."""
+        """An entry of a turn with its result; what its sub-agent did is left to be laid.
+
+        There are very many: nothing is called for most of them that could stand here.
+        """
+        places, rows, ident = self.places, self.rows, entry.id
         parent = self.index[header.key] if header else -1
-        for point in self.places.own.get(entry.id, ()):
-            if point.reason == "tool" and point.side == "before":
-                self._add_point(point, "changed by somebody else before this call", depth, inset, parent, entry.id)
-        row = self._add("entry", entry, depth, inset, parent)
+        own = places.own.get(ident)
+        if own:
+            for point in own:
+                if point.reason == "tool" and point.side == "before":
+                    self._add_point(point, "changed by somebody else before this call", depth, inset, parent, ident)
+        row = Row(ident, "entry", depth, inset, entry.text, entry.time, ident in places.path, parent, entry, ident)
+        result = row.result = places.results.get(ident) if entry.kind == "tool_call" else None
+        if places.gone:
+            row.gone = places.gone.get(ident, ())
+        if own:
+            self._mark(row, entry, own)
+        at = self.index[ident] = len(rows)
+        rows.append(row)
         if header is not None:
             self._sum_up(header, row)
-        inside = self.places.inside.get(entry.id)
+        inside = places.inside.get(ident) if places.inside else None
         if inside:
             return self._agent(row, inside, depth, inset + 1, header)
-        self._add_result(row, depth, inset + 1)
+        if result is not None:
+            other, active = result.id, result.id in places.path
+            found = Row(other, "result", depth, inset + 1, result.text, result.time, active, at, result, other)
+            self.index[other] = at + 1
+            rows.append(found)
+            row.end = at + 2
+            self.results += 1
         return None
 
     def _add_result(self, call: Row, depth: int, inset: int) -> None:
@@ -172,7 +191,8 @@ class Layout:
     def _sum_up(self, header: Row, row: Row) -> None:
         if row.moved and isinstance(header.moved, list):
             header.moved.extend(row.moved)
-        header.errors += row.error
+        if row.error:
+            header.errors += 1
 
     def _close(self, header: Row | None, before: Sequence[Point]) -> None:
         """Ends a turn; where it has no checkpoint after its calls, what the next prompt's one found is its work."""
@@ -269,8 +289,9 @@ class Layout:
         if len(points) > 1:
             points.sort(key=lambda point: point.reason in ("prompt", "tool"))
         row.points = points
+        at = len(self.rows)
         for point in points:
-            self.index[point.id] = len(self.rows)
+            self.index[point.id] = at
         if row.kind == "entry":
             row.moved = [point for point in points if point.side == "after"]
 

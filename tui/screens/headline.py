@@ -54,6 +54,14 @@ def _is_too_long(title: str, facts: list[str], width: int) -> bool:
     return cell_len(title) + sum(cell_len(fact) + 3 for fact in facts if fact) + 1 > width
 
 
+def filtered(timeline: Timeline) -> list[Span]:
+    """What the tree shows only."""
+    if timeline.filter == "all":
+        return []
+    found = count(len(timeline.shown), "row") if timeline.shown else "none"
+    return [(f"only {timeline.filter}", "attention"), (f", {found}  ", "muted")]
+
+
 def at_work(live: tuple[Live, ...], signs: Signs, now: int) -> list[Span]:
     """Which agent is here, and what it is doing."""
     for first in live[:1]:

@@ -218,7 +218,7 @@ class MainScreen(Looking):
         outline, signs = self.timeline.outline, self.app.signs
         if outline is None:
             return
-        only = [(f"only {self.timeline.filter}  ", "attention")] if self.timeline.filter != "all" else []
+        only = headline.filtered(self.timeline)
         live = headline.at_work(self.status.live if self.status else (), signs, self.app.now())
         told = headline.header(outline, self.app.store.root, signs, self.size.width)
         self.query_one("#header", Bar).show(told, [*only, *live])

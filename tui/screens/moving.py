@@ -14,7 +14,7 @@ from ..detail.asked import Tab
 from ..marking import Mark
 from ..rows import Row
 from ..widgets.lines import Lines
-from ..words import count, one_line
+from ..words import one_line
 from .acting import Acting
 
 WANTED: dict[str, Callable[[Row], bool]] = {
@@ -22,15 +22,6 @@ WANTED: dict[str, Callable[[Row], bool]] = {
     "checkpoint": lambda row: bool(row.points),
     "fork": lambda row: row.kind == "branch",
 }
-
-FILTERED = {
-    "all": "Everything is shown",
-    "prompts": "Only prompts",
-    "changes": "Only what changed files",
-    "labelled": "Only what is labelled or pinned",
-    "errors": "Only what failed",
-}
-"""What a filter is called; what its rows stand in is shown as well."""
 
 ROW_ACTIONS = frozenset({"enter", "diff", "mark", "restore", "fork", "label", "pin", "copy", "copy_id", "compare_now"})
 """What is done with a row, and not offered where there is none."""
@@ -126,10 +117,9 @@ class Moving(Acting):
         self.query_one("#detail").focus()
 
     def action_filter(self) -> None:
-        name = self.timeline.next_filter()
+        self.timeline.next_filter()
+        self.notice.hush()
         self.show_header()
-        found = f", {count(len(self.timeline.shown), 'row')}" if self.timeline.shown else ": there is none"
-        self.notice.say(f"{FILTERED[name]}{found}.", then="" if name == "all" else "v goes on, esc shows all")
 
     def action_clock(self) -> None:
         self.timeline.clocks = not self.timeline.clocks

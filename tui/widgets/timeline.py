@@ -39,6 +39,9 @@ class Timeline(Shown, Lines):
         self._seen = 0
         """How many rows there were when the last line was on the screen."""
         self._was_sized = False
+        self._found: tuple[Outline | None, str, list[int]] = (None, "", [])
+        """The newest search: in which state of the tree, for what, and its hits."""
+        self._texts: tuple[Outline | None, list[str]] = (None, [])
         self._before_search: tuple[set[str], set[str], str, Seen] | None = None
         """What was unfolded, folded and filtered, and what was seen, when a search began."""
 
@@ -239,16 +242,33 @@ class Timeline(Shown, Lines):
         self._before_search = None
 
     def _find(self) -> None:
-        self.hits = []
-        if not self.needle:
-            return
-        needle, found = self.needle, self.hits
-        if not needle.islower():
-            found += [at for at, row in enumerate(self.rows) if needle in row.text or needle in self._named(row)]
-            return
-        for at, row in enumerate(self.rows):
-            if needle in row.text.lower() or ((row.points or row.branch) and needle in self._named(row).lower()):
-                found.append(at)
+        """Looks through all rows; where letters were only added, through those that held the text before."""
+        needle, (outline, was, hits) = self.needle, self._found
+        longer = bool(was) and outline is self.outline and needle.startswith(was) and was.islower() == needle.islower()
+        if not needle:
+            self.hits = []
+        elif needle.islower():
+            texts = self._lowered()
+            self.hits = [at for at in (hits if longer else range(len(texts))) if needle in texts[at]]
+        else:
+            found = self.rows
+            self.hits = [
+                at
+                for at in (hits if longer else range(len(found)))
+                if needle in found[at].text or needle in self._named(found[at])
+            ]
+        self._found = (self.outline, self.needle, self.hits)
+
+    def _lowered(self) -> list[str]:
+        """What is searched in each row, without capitals; made once for a state of the tree."""
+        outline, texts = self._texts
+        if outline is not self.outline:
+            texts = [
+                f"{row.text} {self._named(row)}".lower() if row.points or row.branch else row.text.lower()
+                for row in self.rows
+            ]
+            self._texts = (self.outline, texts)
+        return texts
 
     def _named(self, row: Row) -> str:
         """What a person called a row, or its branch."""
