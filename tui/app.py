@@ -101,6 +101,10 @@ class ForkpointApp(App[None]):
         assert self._store is not None
         return self._store
 
+    def finish(self) -> None:
+        """Waits for what the store is doing."""
+        self._threads.shutdown()
+
     async def ask(self, work: Callable[[Store], Answer]) -> Answer:
         """Does something with the store on another thread; whoever was cancelled meanwhile gets no answer."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, cast("Store", self._store))

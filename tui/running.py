@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .app import ForkpointApp
 
 
+INSTEAD = " Copy the command instead."
+"""What to do where a program that stands in a dialog cannot be started."""
+
+
 class Edited(NamedTuple):
     """What came of a text in the editor."""
 
@@ -35,9 +39,9 @@ def run_in_terminal(app: ForkpointApp, command: Sequence[str], folder: str) -> s
                 code = subprocess.run(list(command), cwd=folder).returncode
                 problem = f"{command[0]} ended with code {code}." if code else ""
             except OSError as error:
-                problem = f"{command[0]} could not be started: {error.strerror}. Copy the command instead."
+                problem = f"{command[0]} could not be started: {error.strerror}.{INSTEAD}"
             except ValueError:  # a NUL among the words
-                problem = f"{command[0]} could not be started. Copy the command instead."
+                problem = f"{command[0]} could not be started.{INSTEAD}"
     except SuspendNotSupported:
         return "This terminal cannot be given to another program: copy the command instead."
     return problem
@@ -97,7 +101,7 @@ def edited(app: ForkpointApp, text: str) -> Edited:
             stream.write(text)
         problem = run_in_terminal(app, [*words, file], folder)
         if problem:
-            return Edited("", f"{problem} The agent was not started.")
+            return Edited("", f"{problem.removesuffix(INSTEAD)} The agent was not started.")
         try:
             with open(file, encoding="utf-8", errors="replace", newline="") as stream:
                 return Edited(stream.read().strip("\n"))

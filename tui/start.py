@@ -57,6 +57,7 @@ def _leaving_in_order(app: ForkpointApp) -> Generator[None]:
 
     def end(number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
+            hung_up.append(number)
             _write_nowhere(app)
         leave = partial(app.exit, return_code=128 + number)
         try:
@@ -65,12 +66,17 @@ def _leaving_in_order(app: ForkpointApp) -> Generator[None]:
         except RuntimeError:
             sys.exit(128 + number)
 
+    hung_up: list[int] = []
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        if hung_up:
+            # What the store is doing is done; threads of a terminal that went away while they began never end.
+            app.finish()
+            os._exit(128 + hung_up[0])
 
 
 def _write_nowhere(app: ForkpointApp) -> None:

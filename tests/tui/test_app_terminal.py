@@ -95,7 +95,7 @@ def test_a_terminal_that_goes_away_in_the_middle_of_much_output_ends_the_app(tmp
     terminal.until("Folded lines")
     terminal.quiet()
     # Nobody reads along: what is to be written waits, and more than the writer's queue holds is on its way.
-    os.write(terminal._master, b"dqLHd[]q" * 100)
+    os.write(terminal._master, b"LHjk" * 200)
     terminal.used_more_than(0.5)
     os.close(terminal._master)
     assert terminal.child.wait(20) is not None
