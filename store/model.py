@@ -518,6 +518,8 @@ class ForkResult:
     command: tuple[str, ...]
     cwd: str
     prompt_text: str = ""
+    takes_prompt: bool = False
+    """Whether the command can begin with a prompt (`Store.with_prompt`)."""
 
 
 @dataclass(frozen=True, slots=True)

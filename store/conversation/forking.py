@@ -125,7 +125,10 @@ def describe(plan: ForkPlan, *, switch: bool = False) -> dict[str, Any]:
 
 def result(plan: ForkPlan, operation: str) -> ForkResult:
     """What the person needs to go on."""
-    return ForkResult(operation, plan.name, plan.fork.session, plan.agent, plan.command, plan.cwd, plan.prompt_text)
+    takes = agents.get(plan.agent).with_prompt(plan.command, "") is not None
+    return ForkResult(
+        operation, plan.name, plan.fork.session, plan.agent, plan.command, plan.cwd, plan.prompt_text, takes
+    )
 
 
 def with_prompt(fork: ForkResult, prompt: str) -> tuple[str, ...] | None:

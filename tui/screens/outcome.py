@@ -72,11 +72,12 @@ class GoOnDialog(Dialog[ForkResult]):
         if len(lines) > MOST_LINES:
             told.append(text(f"{count(len(lines) - MOST_LINES, 'more line', 'more lines')}", "muted", indent=2))
         words = editor()
-        if words:
-            goes = (
-                f"Continue opens it in {one_line(words[0])} first, then {agent(fork.agent)} gets what you leave there."
-            )
-            told.append(text(goes, "muted"))
+        if words and fork.takes_prompt:
+            gets = f"{agent(fork.agent)} gets what you leave there"
+            told.append(text(f"Continue opens it in {one_line(words[0])} first, then {gets}.", "muted"))
+        elif words:
+            takes = f"{agent(fork.agent)} takes no prompt with its command, so it is to be pasted there"
+            told.append(text(f"Continue opens it in {one_line(words[0])} first; {takes}.", "muted"))
         return told
 
     def paragraphs(self) -> list[Paragraph]:

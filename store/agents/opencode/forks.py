@@ -96,13 +96,6 @@ def resume_command(session: str, cwd: str, *, fresh: bool = False) -> tuple[tupl
     return ("sh", "-c", f"opencode import {shlex.quote(file)} && exec {shlex.join(going_on)}"), cwd
 
 
-def with_prompt(command: Sequence[str], prompt: str) -> tuple[str, ...] | None:
-    """The same command, which says a prompt first."""
-    if command[0] == "sh":
-        return ("sh", "-c", f"{command[-1]} {shlex.quote(f'--prompt={prompt}')}")
-    return (*command, f"--prompt={prompt}")
-
-
 def is_there(session: str) -> bool:
     """Whether OpenCode has a session in one of its databases; one that cannot be read is taken for without it."""
     for path in databases():

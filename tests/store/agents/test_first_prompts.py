@@ -36,3 +36,8 @@ def test_of_an_agent_that_is_not_known_to_take_a_prompt_nothing_is_supposed() ->
     from forkpoint.store.agents.forms.usual import Usual
 
     assert Usual("other", "Other").with_prompt(("other", "--resume", "id"), "Hello") is None
+
+
+def test_opencode_takes_none_where_a_session_is_gone_on_with() -> None:
+    """It passes `--prompt` over there, tried with 1.18.33."""
+    assert agents.get("opencode").with_prompt(("opencode", "--session", "id"), "Hello") is None
