@@ -35,6 +35,7 @@ class Layout:
         """The most lines that came, and that went, in one row."""
         self.results = 0
         """How many rows are results inside of their calls."""
+        self.prompts = 0
         self._root = ""
         """The first entry of the line that stands at no branch."""
         self._branches = {branch.name: branch for branch in places.tree.branches}
@@ -47,9 +48,10 @@ class Layout:
         """The rows for a tree that went on after its last turn began: those before are the same."""
         found = Layout(places)
         found.rows, found.index, found.columns = self.rows[: self.header], dict(self.index), self.columns
-        found.results = self.results
+        found.results, found.prompts = self.results, self.prompts
         for row in self.rows[self.header :]:
             found.results -= row.kind == "result"
+            found.prompts -= row.kind == "prompt"
             for name in _names(row):
                 found.index.pop(name, None)
         found._root = self._root
@@ -272,6 +274,7 @@ class Layout:
         row = Row(ident, kind, depth, inset, entry.text, entry.time, ident in places.path, parent, entry, ident)
         if kind == "prompt" or kind == "summary":
             row.moved = []
+            self.prompts += kind == "prompt"
         elif entry.kind == "tool_call":
             row.result = places.results.get(ident)
         if places.gone:

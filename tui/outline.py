@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
+from operator import attrgetter
 
 from ..store.model import Point, SessionTree
 from .laying import Layout
@@ -30,6 +31,9 @@ class Outline:
         """The most lines that came, and that went, in one row."""
         self.told = len(laid.rows) - laid.results
         """How many rows there are without results, which show only where they are asked for."""
+        self.prompts = laid.prompts
+        self.whole = sum(map(attrgetter("complete"), tree.points))
+        """How many checkpoints know all files."""
         self.entries, self.parents, self.own, self.path = places.entries, places.parents, places.own, places.path
         self._places = places
 

@@ -196,9 +196,7 @@ class Places:
         if any(entry.id in found.parents and entry.id not in turn for entry in fresh):
             return None
         found.path = self.path | turn
-        if self._known is None:
-            self._known = list(map(KNOWN_OF_A_POINT, self.tree.points))
-        return found if found._take_points(self._known, turn) else None
+        return found if found._take_points(self, turn) else None
 
     def _turn(self, tree: SessionTree, since: str, fresh: Sequence[Entry]) -> set[str]:
         """The active line from an entry on; empty where it does not lead there."""
@@ -229,31 +227,42 @@ class Places:
         return all(call in turn for call in known)
 
     def _copied(self, turn: set[str]) -> Places:
-        """The same once more; what hangs on entries of the turn may change without changing this one."""
+        """The same once more; what hangs on entries of the turn may change without changing this one.
+
+        What is only ever added to, by names that are new, both have in common.
+        """
         found = Places.__new__(Places)
         found.__dict__.update(self.__dict__)
-        for name in ("entries", "parents", "calls", "alias", "results", "home", "own", "kids", "inside"):
+        for name in ("home", "own", "kids", "inside"):
             setattr(found, name, dict(getattr(self, name)))
         found.busy, found.first, found._lines = set(self.busy), list(self.first), {}
-        found._active = None
+        found._active = found._known = None
         found.kids.update((at, list(found.kids[at])) for at in turn if at in found.kids)
         found.inside.update((at, list(found.inside[at])) for at in turn if at in found.inside)
         found.own.update((at, list(found.own[at])) for at in turn if at in found.own)
         return found
 
-    def _take_points(self, old: Sequence[tuple[str, ...]], turn: set[str]) -> bool:
+    def _take_points(self, before: Places, turn: set[str]) -> bool:
         """Takes in checkpoints from the first one on that is another; False where that reaches out of the turn."""
-        new = self._known = list(map(KNOWN_OF_A_POINT, self.tree.points))
+        old, new = before.tree.points, self.tree.points
         first = len(old)
-        if new[:first] != old:
-            first = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(new))
-        for point, *_ in old[first:]:
-            at = self.home.pop(point, None)
+        if len(new) < first or not all(map(is_, old, new)):
+            known, now = before._told(), self._told()
+            if now[:first] != known:
+                first = next((n for n, (a, b) in enumerate(zip(known, now, strict=False)) if a != b), len(now))
+        for point in old[first:]:
+            at = self.home.pop(point.id, None)
             if at not in turn:
                 return False
-            self.own[at] = [held for held in self.own[at] if held.id != point]
+            self.own[at] = [held for held in self.own[at] if held.id != point.id]
         self._place(self.tree.points[first:])
         return all(self.home.get(point.id) in turn for point in self.tree.points[first:])
+
+    def _told(self) -> list[tuple[str, ...]]:
+        """What rows show of the checkpoints."""
+        if self._known is None:
+            self._known = list(map(KNOWN_OF_A_POINT, self.tree.points))
+        return self._known
 
 
 def _shape(branches: Iterable[Branch]) -> list[tuple[object, ...]]:

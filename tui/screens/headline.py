@@ -34,12 +34,10 @@ def header(outline: Outline, root: str, signs: Signs, width: int) -> list[Span]:
     info = outline.tree.info
     title = one_line(info.title) or "No session yet"
     folder = home_relative(info.cwd or root)
-    whole = sum(1 for point in outline.tree.points if point.complete)
-    partial = len(outline.tree.points) - whole
-    counted = f"{whole} {signs.checkpoint}" + (f" {partial} {signs.partial}" if partial else "")
+    partial = len(outline.tree.points) - outline.whole
+    counted = f"{outline.whole} {signs.checkpoint}" + (f" {partial} {signs.partial}" if partial else "")
     if info.id != "files":
-        prompts = sum(1 for row in outline.rows if row.kind == "prompt")
-        counted = f"{count(prompts, 'prompt')}, {counted}"
+        counted = f"{count(outline.prompts, 'prompt')}, {counted}"
     facts = [agent(info.agent) if info.id != "files" else "", folder, counted]
     if _is_too_long(title, facts, width):
         facts[1] = f"{signs.more}/{folder.rpartition('/')[2]}"
