@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from ..errors import ForkpointError, StoreUnwritable, UsageError
+from ..errors import ForkpointError, StoreDamaged, StoreUnwritable, UsageError
 from ..git.reader import Objects
 from ..locks import held
 from ..model import Found, Hit, SessionInfo
@@ -38,14 +38,16 @@ class Searching:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._index: Index | None = None
+        self._writable = True
+        """Whether there can be a file, as far as is known."""
         self._mutex = threading.Lock()
 
     @property
     def index(self) -> Index:
         """The index: beside the catalog, or in memory where nothing is recorded or the store cannot be written."""
         place = self._workspace.place
-        folder = place.workspace if place is not None else None
-        if self._index is None or (folder is not None and self._index.file is None and not self._index.exists):
+        folder = place.workspace if place is not None and self._writable else None
+        if self._index is None or (self._index.file is None and folder is not None):
             self._index = Index(folder)
         return self._index
 
@@ -62,7 +64,7 @@ class Searching:
                 except StoreUnwritable:
                     if self.index.file is None:
                         raise
-                    self._index = Index(None)
+                    self._writable, self._index = False, None
                     self._keep(progress, cancelled, wait)
             except Cancelled:
                 return False
@@ -118,7 +120,8 @@ class Searching:
             for number, info in enumerate(reversed(infos)):
                 if progress is not None:
                     progress(number, total)
-                talk.take(workspace, connection, info, cancelled)
+                with suppress(StoreDamaged):  # its tree tells what is wrong; the others are searched
+                    talk.take(workspace, connection, info, cancelled)
             if place is None:
                 return
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .. import agents
 from ..conversation import tree
+from ..errors import StoreDamaged
 from ..model import Conversation, Entry, SessionInfo, SessionTree
 from .index import Cancelled, has_words, writing
 from .wanted import fold
@@ -146,7 +147,7 @@ def _whole(module: Agent, entry: Entry, files: _Files) -> str:
     """All the text of an entry, as the detail shows it."""
     if entry.span is None:
         return entry.text
-    with suppress(OSError):
+    with suppress(OSError, StoreDamaged):
         blocks = [block for block in module.blocks(entry, files.open) if block.kind != "image"]
         return "\n".join(part for block in blocks for part in (block.title, block.text) if part) or entry.text
     return entry.text

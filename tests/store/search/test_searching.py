@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from forkpoint.store import agents, roots
 from forkpoint.store.api import Store
+from forkpoint.store.conversation import transcripts
 from forkpoint.store.errors import Busy, UsageError
+from forkpoint.store.git.reader import Objects
 from forkpoint.store.home import data_folder
 from forkpoint.store.locks import held
 from forkpoint.store.model import Hit
@@ -24,6 +26,7 @@ from tests.builders.app import a_parser, contents
 from tests.builders.claude import ClaudeSession
 from tests.builders.gemini import GeminiSession
 from tests.builders.recorded import Recorded
+from tests.builders.tampering import flip_object
 from tests.builders.whole import whole
 
 
@@ -266,6 +269,35 @@ def test_where_nothing_is_recorded_nothing_is_written_and_all_is_found(tmp_path:
     assert len(found(store, "walrus")) == 2
     assert contents(Path(os.environ["HOME"])).keys() == before.keys()
     assert not data_folder().exists()
+
+
+def test_where_the_index_cannot_be_written_it_is_made_in_memory(agent: Recorded) -> None:
+    store = agent.store()
+    place = roots.adopt(store.root, data_folder())
+    (place.workspace / "search.db").mkdir()
+    kinds = {hit.kind for hit in found(store, "fold")}
+    assert kinds == {"prompt", "reply", "tool_call", "tool_result", "file"}
+    agent.asked("Unfold it")
+    assert len(found(store, '"unfold it"')) == 1
+
+
+def test_a_conversation_that_was_damaged_in_the_store_hides_no_other(tmp_path: Path) -> None:
+    sessions = [ClaudeSession(Path(os.environ["CLAUDE_CONFIG_DIR"]), tmp_path) for _ in range(2)]
+    for number, session in enumerate(sessions):
+        session.turn(f"Walrus {number}")
+    (tmp_path / "a.txt").write_text("a\n")
+    Store.open(tmp_path).save()
+    Store.open(tmp_path).tree()
+    sessions[0].file.unlink()
+    place = roots.adopt(os.path.realpath(tmp_path), data_folder())
+    objects = Objects(place.git_dir)
+    kept = transcripts.known(objects)[sessions[0].id]
+    (part,) = kept.parts.values()
+    ((_, segment),) = transcripts.segments_of(objects, kept.commit, part)
+    flip_object(place, segment)
+    store = Store.open(tmp_path)
+    hits = {hit.text for hit in found(store, "walrus")}
+    assert hits == {"Walrus 1"}
 
 
 def test_words_of_one_and_two_letters_are_found_in_the_texts_themselves(agent: Recorded) -> None:
