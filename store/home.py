@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from .durable import sync_folder
+from .durable import sync_folder, write_atomic
 from .errors import ForkpointError
-from .light import Mapping, NamedTuple, Path, suppress
+from .light import TYPE_CHECKING, Mapping, NamedTuple, Path, cast, suppress
+
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE = "settings.toml"
+"""In the home of the store."""
 
 
 class Settings(NamedTuple):
@@ -50,21 +56,10 @@ def data_folder(env: Mapping[str, str] | None = None) -> Path:
 
 def settings(home: Path) -> Settings:
     """Reads settings.toml; a missing file means the defaults. Raises ForkpointError when it cannot be understood."""
-    file = home / "settings.toml"
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
-        return Settings()
-    import tomllib
-
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ForkpointError(
-            f"the settings cannot be read ({error})", path=str(file), todo="correct the file"
-        ) from None
-    limits = table.get("limits", {})
+    file = home / FILE
+    table = chosen(home)
     found = Settings()
+    limits = _section(table, "limits", file)
     for name in found._fields:
         if name not in limits or name == "secrets":
             continue
@@ -72,10 +67,66 @@ def settings(home: Path) -> Settings:
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ForkpointError(f"limits.{name} must be a number", path=str(file), todo="correct the file")
         found = found._replace(**{name: value})
-    secrets = table.get("capture", {}).get("secrets", True)
+    secrets = _section(table, "capture", file).get("secrets", True)
     if not isinstance(secrets, bool):
         raise ForkpointError("capture.secrets must be true or false", path=str(file), todo="correct the file")
     return found._replace(secrets=secrets)
+
+
+def _section(table: Mapping[str, Any], name: str, file: Path) -> dict[str, Any]:
+    section = table.get(name, {})
+    if not isinstance(section, dict):
+        raise ForkpointError(f"{name} must be a section, [{name}]", path=str(file), todo="correct the file")
+    return cast("dict[str, Any]", section)
+
+
+def chosen(home: Path) -> dict[str, Any]:
+    """All that settings.toml says, unjudged; nothing where it is missing. Raises ForkpointError when it is not TOML."""
+    file = home / FILE
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ForkpointError(f"the settings cannot be read ({error.strerror})", path=str(file)) from None
+    except UnicodeDecodeError:
+        raise ForkpointError(
+            "the settings cannot be read (they are not UTF-8)", path=str(file), todo="correct the file"
+        ) from None
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ForkpointError(
+            f"the settings cannot be read ({error})", path=str(file), todo="correct the file"
+        ) from None
+
+
+def choose(home: Path, name: str, value: str) -> None:
+    """Sets one name that belongs to no section, a word, in settings.toml; every other line stays as it was written.
+
+    Raises ForkpointError where the file is not what it would have to be for that.
+    """
+    import re
+    import tomllib
+
+    before = chosen(home)
+    make_folder(home)
+    file = home / FILE
+    text = file.read_text("utf-8") if file.exists() else ""
+    head, section, rest = re.fullmatch(r"(?s)(.*?)((?:^[ \t]*\[)|\Z)(.*)", text, re.MULTILINE).groups()  # type: ignore[union-attr]
+    line = f'{name} = "{value}"\n'
+    known = re.compile(rf"(?m)^[ \t]*{name}[ \t]*=[^\n]*(?:\n|\Z)")
+    head = known.sub(line, head, count=1) if known.search(head) else line + head
+    written = head + section + rest
+    try:
+        understood = tomllib.loads(written) == {**before, name: value}
+    except tomllib.TOMLDecodeError:
+        understood = False
+    if not understood:
+        raise ForkpointError("the settings could not be changed", path=str(file), todo=f"write {line.strip()} there")
+    write_atomic(file.resolve(), written.encode())
 
 
 def make_folder(folder: Path) -> Path:

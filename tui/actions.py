@@ -185,7 +185,8 @@ KEY_NAMES = {
     "enter": "Enter",
     "escape": "esc",
     "space": "space",
-    "f1": "F1",
+    "comma": ",",
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
 }
 
 PLACES: dict[Where, str] = {

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -17,7 +18,8 @@ from textual.events import Event, Key
 from textual.screen import ModalScreen, Screen
 
 from ..store.errors import ForkpointError, UnsafePlace
-from .theme import Signs, signs_for, themes
+from . import keys
+from .theme import NO_COLOURS, Signs, signs_for, themes
 
 if TYPE_CHECKING:
     from ..store.api import Store
@@ -48,7 +50,10 @@ class ForkpointApp(App[None]):
     COMMAND_PALETTE_DISPLAY = "ctrl+p"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-vast")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]
-    BINDINGS: ClassVar[list[Binding]] = [Binding("?,f1", "help", "Help", id="everywhere.help", show=False)]  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding("?,f1", "help", "Help", id="everywhere.help", show=False),
+        Binding("ctrl+p", "command_palette", "Palette", id="everywhere.palette", show=False, priority=True),
+    ]
 
     def __init__(
         self,
@@ -79,7 +84,9 @@ class ForkpointApp(App[None]):
         self._threads = ThreadPoolExecutor(THREADS, "store")
         for theme in themes():
             self.register_theme(theme)
-        self.theme = themes()[0].name
+        self.choices = keys.read(themes=self.available_themes)
+        """What the person chose in the settings; what was wrong with it is told by the first screen that can."""
+        self.theme = NO_COLOURS if self.no_color else self.choices.theme or themes()[0].name
 
     def now(self) -> int:
         """The present, in nanoseconds: what ages are counted from."""
@@ -87,7 +94,7 @@ class ForkpointApp(App[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The app's own colours under a theme that does not have them."""
-        dark, light, _ = themes()
+        dark, light, *_ = themes()
         return dict(dark.variables if self.current_theme.dark else light.variables)
 
     @property
@@ -113,6 +120,7 @@ class ForkpointApp(App[None]):
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def on_mount(self) -> None:
+        self.set_keymap(dict(self.choices.keys.keymap))
         if self._glance is None:
             self.push_screen(self._main())
             return
@@ -205,7 +213,32 @@ class ForkpointApp(App[None]):
             self.push_screen(HelpScreen(self.screen))
 
     def action_theme(self) -> None:
-        self.search_themes()
+        if not isinstance(self.screen, CommandPalette | ModalScreen):
+            from .palette import Palette, Themes
+
+            self.push_screen(Palette([Themes], placeholder="Search for colours…"))
+
+    @work(exclusive=True, group="theme")
+    async def choose_theme(self, name: str) -> None:
+        """Draws with other colours, and keeps the choice in the settings."""
+        from .screens.page import Page
+
+        self.theme = name
+        try:
+            await self.ask(lambda _: keys.keep_theme(name))
+        except (ForkpointError, OSError) as error:
+            if isinstance(self.screen, Page):
+                whole = error if isinstance(error, ForkpointError) else ForkpointError(str(error))
+                self.screen.failed(whole)
+
+    def settings_trouble(self) -> tuple[str, str]:
+        """What is wrong with the settings, and what to do: told once, then ("", "")."""
+        first, *others = self.choices.wrong or (keys.Wrong("", ""),)
+        self.choices = replace(self.choices, wrong=())
+        if not first.what:
+            return "", ""
+        more = f" (and {len(others)} more: forkpoint doctor)" if others else ""
+        return f"Settings: {first.what}{more}", first.todo
 
     def get_system_commands(self, screen: Screen) -> Iterable[SystemCommand]:
         """Textual's own are left out: one of them writes a file, the others have keys here."""

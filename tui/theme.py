@@ -100,6 +100,10 @@ def signs_for(environment: Mapping[str, str] = os.environ) -> Signs:
     return Signs() if encoding == "utf-8" else PLAIN
 
 
+NO_COLOURS = "no-colour"
+"""The theme of greys, which NO_COLOR asks for."""
+
+
 def themes() -> list[Theme]:
     """The app's own themes; the first is the default."""
     calm = {
@@ -176,10 +180,78 @@ def themes() -> list[Theme]:
         "surface": "#f4f6f7",
         "panel": "#e6eaed",
     }
+    contrast = {
+        "added": "#7dff9b",
+        "added-ground": "#002a0c",
+        "added-word": "#005c1c",
+        "removed": "#ffb0b8",
+        "removed-ground": "#3a0008",
+        "removed-word": "#8a0018",
+        "attention": "#ffd75f",
+        "row": "#004a9e",
+        "row-idle": "#333333",
+        "bar": "#1c1c1c",
+        "gap": "#101010",
+        "muted": "#d0d0d0",
+        "faint": "#a8a8a8",
+        "border-blurred": "#a8a8a8",
+        "footer-background": "#1c1c1c",
+        "code-keyword": "#9fd0ff",
+        "code-string": "#d8ff9f",
+        "code-number": "#ffd0a0",
+        "code-name": "#ffffaf",
+    }
+    greys = {
+        "added": "#ffffff",
+        "added-ground": "#303030",
+        "added-word": "#5c5c5c",
+        "removed": "#c4c4c4",
+        "removed-ground": "#1c1c1c",
+        "removed-word": "#484848",
+        "attention": "#ffffff",
+        "row": "#4a4a4a",
+        "row-idle": "#303030",
+        "bar": "#242424",
+        "gap": "#181818",
+        "muted": "#a0a0a0",
+        "faint": "#6c6c6c",
+        "border-blurred": "#6c6c6c",
+        "footer-background": "#242424",
+        "code-keyword": "#ffffff",
+        "code-string": "#d0d0d0",
+        "code-number": "#d0d0d0",
+        "code-name": "#e4e4e4",
+    }
+    stark = {
+        "primary": "#9fd0ff",
+        "secondary": "#d0d0d0",
+        "accent": "#ffd75f",
+        "warning": "#ffd75f",
+        "error": "#ffb0b8",
+        "success": "#7dff9b",
+        "foreground": "#ffffff",
+        "background": "#000000",
+        "surface": "#000000",
+        "panel": "#1c1c1c",
+    }
+    grey = {
+        "primary": "#d0d0d0",
+        "secondary": "#a0a0a0",
+        "accent": "#ffffff",
+        "warning": "#ffffff",
+        "error": "#ffffff",
+        "success": "#ffffff",
+        "foreground": "#e4e4e4",
+        "background": "#121212",
+        "surface": "#181818",
+        "panel": "#242424",
+    }
     return [
         _theme("calm", dark, calm, dark=True),
         _theme("calm-light", pale, light, dark=False),
         _theme("calm-blue-orange", dark, calm | blue_orange, dark=True),
+        _theme("high-contrast", stark, contrast, dark=True),
+        _theme(NO_COLOURS, grey, greys, dark=True),
     ]
 
 

@@ -45,7 +45,19 @@ def rebuild(call: Call, yes: bool) -> int:
 def doctor(call: Call) -> int:
     """What keeps forkpoint from recording here, and what to do about it."""
     call.tells_itself = True
-    return _findings(call, call.store().doctor())
+    return _findings(call, [*call.store().doctor(), *_of_settings()])
+
+
+def _of_settings() -> list[Finding]:
+    """What of the person's keys and colours is not followed."""
+    from textual.theme import BUILTIN_THEMES
+
+    from ...store.api import Finding
+    from ..keys import read
+    from ..theme import themes
+
+    there = [*(theme.name for theme in themes()), *BUILTIN_THEMES]
+    return [Finding(False, f"settings: {wrong.what}", wrong.todo) for wrong in read(themes=there).wrong]
 
 
 @command("recover")

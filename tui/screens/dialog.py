@@ -77,10 +77,10 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
                 yield from self.compose_body()
             yield Told(ident="trouble")
             with Horizontal(id="buttons"):
-                yield Press("Cancel", "esc", ident="cancel")
+                yield Press("Cancel", self.app.choices.keys.named("dialog.cancel"), ident="cancel")
                 yield from self.compose_buttons()
                 if self.verb:
-                    yield Press(self.verb, "ctrl+s", ident="confirm", main=True)
+                    yield Press(self.verb, self.app.choices.keys.named("dialog.confirm"), ident="confirm", main=True)
 
     def compose_head(self) -> Iterable[Widget]:
         """Fields and choices above the told text."""

@@ -13,7 +13,6 @@ from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.screen import Screen
 
-from ..actions import actions_of
 from ..spans import Span
 from ..widgets.bars import Bar, KeyBar
 from ..widgets.lines import Lines
@@ -74,7 +73,11 @@ class FirstScreen(Screen[None]):
     def on_mount(self) -> None:
         self.query_one("#header", Bar).show([("Reading …", "muted")])
         self.query_one(KeyBar).show_actions(
-            [action for action in actions_of("tree", "everywhere") if action.footer and action.id != "record"]
+            [
+                action
+                for action in self.app.choices.keys.actions_of("tree", "everywhere")
+                if action.footer and action.id != "record"
+            ]
         )
         if self.glance.ready:
             self._show(self.glance.picture())

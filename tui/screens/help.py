@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.geometry import Size
 from textual.screen import Screen
 
-from ..actions import PLACES, Where, actions_of, help_lines
+from ..actions import PLACES, Where, help_lines
 from ..widgets.listing import Column, Item
 from .lists import ListScreen
 
@@ -36,7 +36,7 @@ class HelpScreen(ListScreen):
     HEADING = "Keys"
     HEAD = False
     COLUMNS: ClassVar = (Column("", ink="key"), Column("", grows=True))
-    BINDINGS: ClassVar[list[Binding]] = [Binding("?,f1", "leave", show=False)]  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[Binding]] = [Binding("?,f1", "leave", id="everywhere.help", show=False)]  # type: ignore[assignment]
 
     def __init__(self, beneath: Screen[object]) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class HelpScreen(ListScreen):
         told: list[tuple[str, str]] = []
         for place in ("move", *self.places, "everywhere"):
             name = "tree" if place == "tree" else PLACES[place]
-            told += [(name.capitalize(), ""), *help_lines(actions_of(place))]
+            told += [(name.capitalize(), ""), *help_lines(self.app.choices.keys.actions_of(place))]
         told += EVERYWHERE
         if "tree" in self.places:
             drawn = dataclasses.asdict(self.app.signs)

@@ -158,7 +158,7 @@ class MainScreen(Looking):
             self._go_when_read = ""
         if first and message.status.interrupted:
             self.notice.say(message.status.interrupted, "attention", then="ctrl+p Recover… settles it")
-        elif first and message.status.problems:
+        elif first and message.status.problems and not self.notice.words:
             self.notice.say(message.status.problems[0], "attention")
         if self.nothing_recorded:
             self.look_for_history()

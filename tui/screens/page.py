@@ -8,7 +8,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from ...store.errors import ForkpointError
-from ..actions import Where, actions_of
+from ..actions import Where
 from ..widgets.bars import KeyBar, Notice
 from .stacked import Stacked
 
@@ -29,6 +29,13 @@ class Page(Stacked, Screen[Any]):
 
     def begin(self) -> None:
         self.show_keys()
+        self.tell_settings()
+
+    def tell_settings(self) -> None:
+        """Tells what of the settings is not followed, once."""
+        what, todo = self.app.settings_trouble()
+        if what:
+            self.notice.say(what, "attention", then=todo)
 
     def resized(self, size: Size) -> None:
         self.set_class(size.width < 40 or size.height < 10, "-tiny")
@@ -36,7 +43,9 @@ class Page(Stacked, Screen[Any]):
     def show_keys(self) -> None:
         """Draws the footer anew: what cannot be done now is not offered."""
         offered = [
-            action for action in actions_of(*self.PLACES, "everywhere") if action.footer and self.offers(action.id)
+            action
+            for action in self.app.choices.keys.actions_of(*self.PLACES, "everywhere")
+            if action.footer and self.offers(action.id)
         ]
         self.query_one(KeyBar).show_actions(offered)
 
