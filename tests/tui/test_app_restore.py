@@ -367,6 +367,31 @@ async def test_what_the_agent_added_is_shown_when_the_app_comes_back(
         await until(pilot, lambda: "Fold them, and tabs" in frame(pilot.app))
 
 
+async def test_a_branch_from_before_the_first_prompt_is_a_session_of_its_own_that_is_shown(
+    agent: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def says(session: str) -> None:
+        begun = Recorded(agent.project)
+        begun.session.id, begun.session.file = session, agent.session.file.with_name(f"{session}.jsonl")
+        begun.starts()
+        begun.asked("Write it in another way")
+        begun.stops("Another one.")
+
+    def works(app: object, command: list[str], folder: str) -> str:
+        assert list(command[:2]) == ["claude", "--session-id"]
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(says, command[2]).result()
+        return ""
+
+    monkeypatch.setattr("forkpoint.tui.running.run_in_terminal", works)
+    async with running(agent.store(), session=agent.session.id) as pilot:
+        await press(pilot, "g", "f", "ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ForkedDialog))
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: "Back from Claude Code: 1 prompt, 2 entries came." in frame(pilot.app))
+        await until(pilot, lambda: "1  Write it in another way" in frame(pilot.app))
+
+
 async def test_a_checkpoint_that_was_taken_away_is_told_and_the_others_are_shown(agent: Recorded) -> None:
     store = agent.store()
     points = store.tree().points

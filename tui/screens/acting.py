@@ -117,10 +117,14 @@ class Acting(Outcomes):
     def done_something(self, way: Way | None, result: RestoreResult | ForkResult | None) -> None:
         """Reads the tree again; after an undo or the agent one wants to see where one is now.
 
-        Who goes back stands there already. A branch from before the first prompt is a session of its own.
+        Who goes back stands there already.
         """
         self.timeline.seeks_here = way is None or not way.asks_scope
         self.read_tree()
+
+    def show_session(self, key: str) -> None:
+        if self.timeline.outline is not None and self.timeline.outline.tree.info.key != key:
+            self.open_session(key)
 
     def known_entries(self) -> frozenset[str]:
         outline = self.timeline.outline

@@ -23,6 +23,9 @@ class Outcomes(Page):
     def done_something(self, way: Way | None, result: RestoreResult | ForkResult | None) -> None:
         """What is shown has changed: by an act, or, without one, by the agent that was gone on with."""
 
+    def show_session(self, key: str) -> None:
+        """Shows the session that was gone on with, where that is another one: it began before the first prompt."""
+
     def known_entries(self) -> frozenset[str]:
         """The entries that were there before the agent was gone on with."""
         return frozenset()
@@ -110,6 +113,8 @@ class Outcomes(Page):
         prompts = sum(1 for entry in new if entry.kind == "prompt")
         told = f"{count(prompts, 'prompt')}, {count(len(new), 'entry', 'entries')} came" if new else "nothing was said"
         self.notice.say(f"Back from {agent(fork.agent)}: {told}.")
+        if tree is not None and new:
+            self.show_session(tree.info.key)
 
 
 def result_line(verb: str, result: RestoreResult) -> str:
