@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ForkpointError, StoreDamaged, StoreUnwritable, UsageError
 from ..git.reader import Objects
+from ..home import settings
 from ..locks import held
 from ..model import Found, Hit, SessionInfo
 from . import finding, talk, versions
@@ -101,7 +102,7 @@ class Searching:
         if index.file is None or place is None:
             self._take_in(progress, cancelled)
             return
-        with held(place.workspace / LOCK, who="search", wait=30.0 if wait is None else wait):
+        with held(place.workspace / LOCK, who="search", wait=settings(place.home).wait if wait is None else wait):
             self._take_in(progress, cancelled)
 
     def _take_in(self, progress: Progress | None, cancelled: Callable[[], bool]) -> None:

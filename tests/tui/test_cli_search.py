@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store.api import Store
+from forkpoint.store.locks import held
 from rich.cells import cell_len
 
 from tests.builders.app import LookedAt, a_parser, looked_at
@@ -144,3 +145,16 @@ def test_a_session_is_told_with_its_last_prompt_and_the_branches_that_were_left(
     first, second = forkpoint("-C", tmp_path, "sessions").lines[1:]
     assert "Nuts  last: Rather the almond  2 branches" in first
     assert second.endswith("├╴ hazelnut  Now the hazelnut")
+
+
+def test_while_another_process_reads_it_searches_what_there_is_and_says_so(headers: Path) -> None:
+    assert forkpoint("search", "fold").code == 0
+    (lock,) = Path(os.environ["FORKPOINT_HOME"]).rglob("search.lock")
+    settings = lock.parents[2] / "settings.toml"
+    settings.write_text("[limits]\nwait = 0\n")
+    with held(lock, who="search"):
+        answer = forkpoint("search", "fold")
+    settings.unlink()
+    assert answer.code == 1
+    assert "what it has not read yet was not searched" in answer.err
+    assert "Now fold continuation lines" in answer.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -45,14 +46,14 @@ def search(call: Call, text: Sequence[str], kinds: Sequence[str], limit: int) ->
     if not query.strip(' "'):
         raise UsageError("nothing to search for", todo="forkpoint search TEXT")
     store = call.need_workspace()
-    whole = True
+    whole, tells = True, call.asks and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     try:
-        store.catch_up(progress=_progress if call.asks else None)
+        store.catch_up(progress=_progress if tells else None)
     except Busy as error:
         whole = False
         print(f"forkpoint: {error.what}; what it has not read yet was not searched", file=sys.stderr)
     finally:
-        if call.asks:
+        if tells:
             sys.stderr.write("\r\x1b[K")
     found = store.search(query, kinds=kinds, limit=limit)
     if call.json:
