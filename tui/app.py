@@ -15,7 +15,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.command import CommandPalette, Provider
 from textual.events import Event, Key
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 
 from ..store.errors import ForkpointError, UnsafePlace
 from . import keys
@@ -87,6 +87,16 @@ class ForkpointApp(App[None]):
         self.choices = keys.read(themes=self.available_themes)
         """What the person chose in the settings; what was wrong with it is told by the first screen that can."""
         self.theme = NO_COLOURS if self.no_color else self.choices.theme or themes()[0].name
+
+    @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """The screens that are seen behind the front one: none where that is opaque.
+
+        Textual counts the next one always, and once something changes there it draws both again and again.
+        """
+        if len(self._screen_stack) > 1 and self.screen.styles.background.a == 1:
+            return []
+        return super()._background_screens
 
     def now(self) -> int:
         """The present, in nanoseconds: what ages are counted from."""
@@ -209,11 +219,11 @@ class ForkpointApp(App[None]):
     async def action_help(self) -> None:
         from .screens.help import HelpScreen
 
-        if not isinstance(self.screen, HelpScreen | CommandPalette | ModalScreen):
+        if not isinstance(self.screen, HelpScreen | CommandPalette):
             self.push_screen(HelpScreen(self.screen))
 
     def action_theme(self) -> None:
-        if not isinstance(self.screen, CommandPalette | ModalScreen):
+        if not isinstance(self.screen, CommandPalette):
             from .palette import Palette, Themes
 
             self.push_screen(Palette([Themes], placeholder="Search for colours…"))

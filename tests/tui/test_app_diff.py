@@ -164,3 +164,19 @@ async def test_keys_that_come_before_there_is_anything_for_them_do_nothing(store
     async with running(store) as pilot:
         await press(pilot, "K", "d")
         assert all(diff(pilot).check_action(action.id, ()) for action in keys)
+
+
+async def test_what_changes_behind_the_diff_does_not_draw_it_again_and_a_new_size_reaches_both(store: Store) -> None:
+    async with running(store) as pilot:
+        await press(pilot, "K", "d")
+        drawn: list[object] = []
+        display = pilot.app._display
+        pilot.app._display = lambda screen, update: (drawn.append(update), display(screen, update))[1]  # type: ignore[method-assign]
+        main(pilot.app).timeline.refresh()
+        for _ in range(5):
+            await pilot.pause(0.02)
+        assert not any(drawn)
+        await pilot.resize_terminal(160, 50)
+        await press(pilot, "escape")
+        assert main(pilot.app).has_class("-vast")
+        assert main(pilot.app).query_one("#side").region.right == 160
