@@ -27,11 +27,13 @@ from trees import environment, run
 
 HERE = Path(__file__).parent
 SIZE = (160, 50)
-QUIET = 0.04
+QUIET = 0.02
 """Seconds without a byte that end a frame. The detail follows later, when the cursor has rested on its row."""
 IDLE = 15.0
 """Seconds of looking at an app that nobody uses."""
 KEYS = {"down": b"\x1b[B", "page": b"\x1b[6~"}
+BACK = {"down": b"\x1b[A", "page": b"\x1b[5~"}
+"""The short list would soon be at its end: there every second key goes back."""
 DEMO = """
 import os, sys, time
 from pathlib import Path
@@ -184,7 +186,8 @@ def _keys(folder: Path, env: Mapping[str, str], entries: int, branches: int, rou
             screen.rest()
             for key in (b"L", b"g") if kind == "ours" else ():
                 screen.press(key)
-            return _p95([screen.press(KEYS[what]) for _ in range(20)])
+            back = BACK[what] if kind == "bare" else KEYS[what]
+            return _p95([screen.press(back if number % 2 else KEYS[what]) for number in range(20)])
 
     found: list[Figure] = []
     for what in KEYS:
