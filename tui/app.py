@@ -18,10 +18,12 @@ from textual.events import Event, Key
 from textual.screen import Screen
 
 from ..store.errors import ForkpointError, UnsafePlace
-from . import keys
+from . import clipboard, keys
 from .theme import NO_COLOURS, Signs, signs_for, themes
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from ..store.api import Store
     from .glance import Glance
     from .marking import Mark
@@ -209,6 +211,40 @@ class ForkpointApp(App[None]):
         await self.push_screen(shown)
         if row:
             shown.open_session(session, row)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's for terminals, but for what a byte of another encoding does to it."""
+        found = super().get_driver_class()
+        if found.__name__ != "LinuxDriver":
+            return found
+        from .driver import Driver as Patient
+
+        return Patient
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copies; `copied_how` says which way, for whoever tells it."""
+        if self.copied_how == clipboard.IN_TMUX and self._driver is not None:
+            self._clipboard = text
+            self._copy_by_tmux(text)
+        else:
+            self._copy_by_terminal(text)
+
+    @property
+    def copied_how(self) -> str:
+        """The way that copied text takes, in words."""
+        return clipboard.way()
+
+    def _copy_by_terminal(self, text: str) -> None:
+        super().copy_to_clipboard(clipboard.encoded(text).decode("utf-8", "replace"))
+
+    @work(group="copy")
+    async def _copy_by_tmux(self, text: str) -> None:
+        if not await self.ask(lambda _: clipboard.give_to_tmux(text)):
+            self._copy_by_terminal(text)
+            from .screens.page import Page
+
+            if isinstance(self.screen, Page):
+                self.screen.notice.say("tmux did not take it.", "attention", then=f"tried {clipboard.BY_TERMINAL}")
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):

@@ -89,7 +89,10 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Types, and reads along, so that neither side fills up."""
-        data = text.encode()
+        self.send(text.encode())
+
+    def send(self, data: bytes) -> None:
+        """Types bytes, whatever they are."""
         while data and self.runs:
             ready, writable, _ = select.select([self._master], [self._master], [], 1.0)
             if ready and not self.read(0):

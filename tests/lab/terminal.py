@@ -39,13 +39,22 @@ class Terminal:
     """One program in one terminal."""
 
     def __init__(
-        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 140, lines: int = 50
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        columns: int = 140,
+        lines: int = 50,
+        told: bool = False,
     ) -> None:
+        """`told`: the program is told that it runs in tmux, as programs there are."""
         self._folder = Path(tempfile.mkdtemp(prefix="forkpoint-tmux-"))
-        clean = ["env", "-i", *(f"{name}={value}" for name, value in env.items()), *command]
+        clean = shlex.join([*(f"{name}={value}" for name, value in env.items()), *command])
+        clean = f"env -i {'TMUX=$TMUX' if told else ''} {clean}"
         size = ["-x", str(columns), "-y", str(lines)]
         # Kept after its end, so that the last words of a program that ends early can be read.
-        self._tmux("-f", os.devnull, "new-session", "-d", *size, "-c", str(cwd), f"{shlex.join(clean)}; sleep 600")
+        self._tmux("-f", os.devnull, "new-session", "-d", *size, "-c", str(cwd), f"{clean}; sleep 600")
 
     def __enter__(self) -> Terminal:
         return self
@@ -65,6 +74,10 @@ class Terminal:
     def type(self, text: str) -> None:
         """Types characters."""
         self._tmux("send-keys", "-l", "--", text)
+
+    def buffer(self) -> str:
+        """What was copied last."""
+        return self._tmux("show-buffer")
 
     def resize(self, columns: int, lines: int) -> None:
         """Gives the terminal another size."""

@@ -107,13 +107,6 @@ async def test_the_strip_goes_on_with_the_words_that_its_first_line_has_no_room_
         assert "nickname to buy tea in a shop." in words
 
 
-async def test_below_40_columns_one_line_says_so(store: Store) -> None:
-    async with running(store) as pilot:
-        await pilot.resize_terminal(39, 9)
-        await pilot.pause()
-        assert frame(pilot.app).strip() == "forkpoint needs 40 columns and 10 rows"
-
-
 async def test_keys_fold_and_move_by_rows_prompts_checkpoints_and_pages(store: Store) -> None:
     async with running(store) as pilot:
         timeline = main(pilot.app).timeline

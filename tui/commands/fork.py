@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import shutil
 import sys
 
 import click
 
 from ...store.model import ForkResult
-from .. import words
+from .. import clipboard, words
 from .becoming import become
 from .call import Call, command
 from .documents import fork_document
@@ -46,13 +45,14 @@ def _offer(call: Call, result: ForkResult) -> int:
     if not click.confirm("Go on with it now?", default=False):
         return 0
     if result.prompt_text:
-        _to_clipboard(result.prompt_text)
-        call.output.say("The prompt is in the clipboard, where the terminal allows that.")
+        call.output.say(f"The prompt is copied, {_to_clipboard(result.prompt_text)}.")
     become(result.command, result.cwd)
 
 
-def _to_clipboard(text: str) -> None:
-    """By OSC 52: the terminal, which may be far away, takes it; base64 lets nothing of the text reach the screen."""
-    encoded = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    sys.stdout.write(f"\x1b]52;c;{encoded}\x07")
+def _to_clipboard(text: str) -> str:
+    """Copies; gives the way in words."""
+    if clipboard.way() == clipboard.IN_TMUX and clipboard.give_to_tmux(text):
+        return clipboard.IN_TMUX
+    sys.stdout.write(clipboard.sequence(text))
     sys.stdout.flush()
+    return clipboard.BY_TERMINAL

@@ -241,13 +241,13 @@ class Acting(Outcomes):
             self.failed(error)
             return
         self.app.copy_to_clipboard(text)
-        self.notice.say(f"Copied {count(text.count(chr(10)) + 1, 'line')}.")
+        self.notice.say(f"Copied {count(text.count(chr(10)) + 1, 'line')}.", then=self.app.copied_how)
 
     def action_copy_id(self) -> None:
         found = self._target()
         if found is not None:
             self.app.copy_to_clipboard(found[1])
-            self.notice.say(f"Copied {found[1]}.")
+            self.notice.say(f"Copied {found[1]}.", then=self.app.copied_how)
 
     # Lists
 

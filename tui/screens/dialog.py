@@ -23,6 +23,7 @@ from ..theme import PLAIN
 from ..widgets.choices import Press, Told
 from ..widgets.lines import bindings, clip_title
 from ..widgets.sheet import Paragraph, text
+from ..widgets.toosmall import is_covered
 from .page import in_words
 from .stacked import Stacked
 
@@ -48,6 +49,7 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
         KEYS["cancel"],
         KEYS["confirm"],
+        Binding("?,f1", "app.help", id="everywhere.help", show=False),
         Binding("down", "scroll_body(1)", show=False),
         Binding("up", "scroll_body(-1)", show=False),
         Binding("pagedown", "scroll_body(8)", show=False),
@@ -158,8 +160,8 @@ class Dialog(Stacked, ModalScreen[Result], Generic[Result]):
             self.leave(None)
 
     def action_confirm(self) -> None:
-        """Does what the dialog is for, once."""
-        if not self.busy and self.may_act():
+        """Does what the dialog is for, once, and only while it can be read."""
+        if not self.busy and not is_covered(self) and self.may_act():
             self.busy = True
             self.trouble("")
             self.act()

@@ -23,14 +23,12 @@ from ...store.text import path_text
 from ..actions import Where
 from ..running import edit_file
 from ..widgets.bars import Bar, KeyBar, Notice
-from ..widgets.choices import Told
 from ..widgets.diffpaint import lines_of
 from ..widgets.diffpane import NARROWEST_SPLIT, DiffPane
 from ..widgets.difftext import FILE, DiffText
 from ..widgets.filelist import FileList, file_items
 from ..widgets.lines import Lines, Span, bindings, clip_title, spans_length
 from ..widgets.listing import Item
-from ..widgets.sheet import text
 from ..words import count, one_line
 from .diffsearch import DiffSearch
 from .outcomes import Outcomes
@@ -96,7 +94,6 @@ class DiffScreen(DiffSearch):
         yield self.search_line()
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
-        yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def begin(self) -> None:
         self._begun = True
@@ -327,10 +324,12 @@ class DiffScreen(DiffSearch):
         name = path_text(content.diff.files[pane.file].path)
         if self.files.has_focus or hunk is None or content.kinds[pane.row] == FILE:
             self.app.copy_to_clipboard(name)
-            self.notice.say(f"Copied the path {name}.")
+            self.notice.say(f"Copied the path {name}.", then=self.app.copied_how)
         else:
             self.app.copy_to_clipboard(content.patch(*hunk))
-            self.notice.say(f"Copied this hunk of {name}, {count(hunk[1] - hunk[0], 'line')}.")
+            self.notice.say(
+                f"Copied this hunk of {name}, {count(hunk[1] - hunk[0], 'line')}.", then=self.app.copied_how
+            )
 
     def action_restore_file(self) -> None:
         """Goes back to the older side; from a dialog, back to it."""

@@ -196,7 +196,7 @@ class EverythingScreen(ListScreen):
         if self.row is not None:
             name = self.row.points[-1] if self.row.points else self.row.name
             self.app.copy_to_clipboard(name)
-            self.notice.say(f"Copied {name}.")
+            self.notice.say(f"Copied {name}.", then=self.app.copied_how)
 
 
 def of_moment(moment: Moment, whole: str, partial: str, back: str) -> Happened:

@@ -13,10 +13,8 @@ from ...store.errors import ForkpointError
 from ...store.model import FileText, Hit
 from ..actions import Where
 from ..widgets.bars import Bar, KeyBar, Notice
-from ..widgets.choices import Told
 from ..widgets.colouring import coloured, lexer_for, overlaid
 from ..widgets.lines import Lines, Span, bindings
-from ..widgets.sheet import text
 from ..words import count, moment
 from .page import Page
 
@@ -73,7 +71,6 @@ class FileScreen(Page):
         yield FileLines(ident="list")
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
-        yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def begin(self) -> None:
         super().begin()
@@ -114,7 +111,7 @@ class FileScreen(Page):
 
     def action_file_copy(self) -> None:
         self.app.copy_to_clipboard(self.lines.plain(self.lines.cursor))
-        self.notice.say("Copied 1 line.")
+        self.notice.say("Copied 1 line.", then=self.app.copied_how)
 
     def action_file_back(self) -> None:
         if not self.notice.hush():

@@ -18,12 +18,10 @@ from ..actions import Where
 from ..detail.files import by
 from ..outline import Outline
 from ..widgets.bars import Bar, KeyBar, Notice
-from ..widgets.choices import Told
 from ..widgets.diffpane import DiffPane
 from ..widgets.difftext import LETTERS, DiffText
 from ..widgets.lines import Lines, bindings
 from ..widgets.listing import Column, Item, Listing
-from ..widgets.sheet import text
 from ..words import count, moment, one_line, short
 from .page import Page
 
@@ -70,7 +68,6 @@ class FileHistoryScreen(Page):
             yield DiffPane(ident="diff")
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
-        yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def begin(self) -> None:
         super().begin()

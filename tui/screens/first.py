@@ -16,6 +16,7 @@ from textual.screen import Screen
 from ..spans import Span
 from ..widgets.bars import Bar, KeyBar
 from ..widgets.lines import Lines
+from ..widgets.toosmall import cover
 
 if TYPE_CHECKING:
     from ..app import ForkpointApp
@@ -69,6 +70,9 @@ class FirstScreen(Screen[None]):
         yield Bar(ident="strip")
         yield Bar(ident="status")
         yield KeyBar(ident="keys")
+
+    def on_resize(self, event: Resize) -> None:
+        cover(self, event.size)
 
     def on_mount(self) -> None:
         self.query_one("#header", Bar).show([("Reading …", "muted")])

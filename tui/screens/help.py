@@ -20,6 +20,11 @@ EVERYWHERE = (
     ("ctrl+q", "leave from anywhere"),
     ("mouse", "a click selects, a second one opens; drag to select text, ctrl+c copies it"),
 )
+IN_DIALOGS = (
+    ("tab ← →", "to the next field, choice or button"),
+    ("Enter space", "choose, press the button that is marked"),
+    ("↑ ↓ PgUp PgDn", "move what is told"),
+)
 SIGNS = (
     ("{checkpoint}", "a checkpoint: all files at that moment"),
     ("{partial}", "a partial checkpoint: knows some files only, what the shell did is not known"),
@@ -48,10 +53,10 @@ class HelpScreen(ListScreen):
 
     def load(self) -> None:
         told: list[tuple[str, str]] = []
-        for place in ("move", *self.places, "everywhere"):
+        for place in (*(() if "dialog" in self.places else ("move",)), *self.places, "everywhere"):
             name = "tree" if place == "tree" else PLACES[place]
             told += [(name.capitalize(), ""), *help_lines(self.app.choices.keys.actions_of(place))]
-        told += EVERYWHERE
+        told += [*(IN_DIALOGS if "dialog" in self.places else ()), *EVERYWHERE]
         if "tree" in self.places:
             drawn = dataclasses.asdict(self.app.signs)
             told += [("Signs", ""), *((sign.format(**drawn), words) for sign, words in SIGNS)]

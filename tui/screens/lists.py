@@ -12,10 +12,9 @@ from textual.widgets import Input
 
 from ..actions import Where
 from ..widgets.bars import Bar, KeyBar, Notice
-from ..widgets.choices import Told
 from ..widgets.lines import Lines, bindings
 from ..widgets.listing import Column, Item, Listing
-from ..widgets.sheet import Sheet, text
+from ..widgets.sheet import Sheet
 from ..words import one_line
 from .page import Page
 
@@ -49,7 +48,6 @@ class ListScreen(Page):
         yield from self.compose_below()
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
-        yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def compose_below(self) -> Iterable[Widget]:
         """What stands below the list."""

@@ -72,7 +72,6 @@ class MainScreen(Looking):
         yield Notice(ident="notice")
         yield Bar(ident="status")
         yield KeyBar(ident="keys")
-        yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def begin(self) -> None:
         super().begin()

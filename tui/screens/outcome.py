@@ -87,12 +87,12 @@ class GoOnDialog(Dialog[ForkResult]):
     def action_copy_command(self) -> None:
         if self.fork is not None:
             self.app.copy_to_clipboard(go_on(self.fork))
-            self.aside("The command is in the clipboard.")
+            self.aside(f"The command is copied, {self.app.copied_how}.")
 
     def action_copy_prompt(self) -> None:
         if self.fork is not None and self.fork.prompt_text:
             self.app.copy_to_clipboard(self.fork.prompt_text)
-            self.aside("The prompt is in the clipboard.")
+            self.aside(f"The prompt is copied, {self.app.copied_how}.")
 
     def on_press_pressed(self, event: Press.Pressed) -> None:
         if event.press.id == "copy":

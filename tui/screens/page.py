@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.geometry import Size
 from textual.screen import Screen
 
 from ...store.errors import ForkpointError
@@ -36,9 +35,6 @@ class Page(Stacked, Screen[Any]):
         what, todo = self.app.settings_trouble()
         if what:
             self.notice.say(what, "attention", then=todo)
-
-    def resized(self, size: Size) -> None:
-        self.set_class(size.width < 40 or size.height < 10, "-tiny")
 
     def show_keys(self) -> None:
         """Draws the footer anew: what cannot be done now is not offered."""

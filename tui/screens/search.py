@@ -21,7 +21,6 @@ from ...store.model import Found, Hit
 from ..actions import Where
 from ..found import kind, pieces
 from ..widgets.bars import Bar, KeyBar, Notice
-from ..widgets.choices import Told
 from ..widgets.hits import HitList
 from ..widgets.lines import Lines, bindings
 from ..widgets.sheet import BLANK, Paragraph, Sheet, text
@@ -94,7 +93,6 @@ class SearchScreen(Page):
         yield Sheet(ident="strip")
         yield Notice(ident="notice")
         yield KeyBar(ident="keys")
-        yield Told([text("forkpoint needs 40 columns and 10 rows")], ident="small")
 
     def begin(self) -> None:
         super().begin()
@@ -256,7 +254,7 @@ class SearchScreen(Page):
     def action_search_copy(self) -> None:
         if self.list.hit is not None:
             self.app.copy_to_clipboard(self.list.plain(self.list.cursor))
-            self.notice.say("Copied 1 line.")
+            self.notice.say("Copied 1 line.", then=self.app.copied_how)
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         self.action_go_there()

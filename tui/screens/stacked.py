@@ -16,6 +16,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from ...store.errors import ForkpointError
+from ..widgets.toosmall import cover
 
 if TYPE_CHECKING:
     from ...store.api import Store
@@ -47,6 +48,7 @@ class Stacked(Base):
 
     def on_resize(self, event: Resize) -> None:
         if self.children:
+            cover(self, event.size)
             self.resized(event.size)
 
     async def ask(self, work: Callable[[Store], Answer]) -> Answer:
