@@ -33,7 +33,8 @@ def joined(
     away = {_fork_key(act, "session") for act in forks_away(acts, root.id)}
     away -= {key for info in on_disk for key in info.keys}
     still = [info for info in (_without(info, away) for info in kept) if info.ids]
-    found = [_one(family, on_disk, forks) for family in _families([*still, *on_disk], forks)]
+    here = frozenset(map(id, on_disk))
+    found = [_one(family, here, forks) for family in _families([*still, *on_disk], forks)]
     return found + _only_checkpoints(rows, {key for info in found for key in info.keys}, root)
 
 
@@ -74,10 +75,10 @@ def _families(infos: Sequence[SessionInfo], forks: dict[str, str]) -> list[list[
     return list(families.values())
 
 
-def _one(family: Sequence[SessionInfo], on_disk: Sequence[SessionInfo], forks: dict[str, str]) -> SessionInfo:
-    """A conversation's parts as one session, named as the oldest of them was."""
-    parts = sorted(family, key=lambda info: (info.key in forks, info in on_disk, info.updated))
-    present = [info for info in parts if info in on_disk]
+def _one(family: Sequence[SessionInfo], on_disk: frozenset[int], forks: dict[str, str]) -> SessionInfo:
+    """A conversation's parts as one session, named as the oldest of them was; `on_disk` are the ids of the objects."""
+    parts = sorted(family, key=lambda info: (info.key in forks, id(info) in on_disk, info.updated))
+    present = [info for info in parts if id(info) in on_disk]
     files: dict[str, str] = {}
     for info in (*parts, *present):
         files.update(zip(info.ids, info.files, strict=True))

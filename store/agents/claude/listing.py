@@ -325,7 +325,7 @@ def _session_files(folder: str) -> list[str]:
 
 
 def _is_agent_file(name: str) -> bool:
-    return bool(sub_agent_of(name)) and name.endswith((".jsonl", META))
+    return name.startswith("agent-") and bool(sub_agent_of(name)) and name.endswith((".jsonl", META))
 
 
 def _session_inside(file: str) -> str:
