@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +120,20 @@ def build(folder: Path, now: int) -> Path:
     for step in planned_installs(str(project), ["claude"]):
         step.carried_out()
     play(AFTERNOON, project, Path(os.environ["CLAUDE_CONFIG_DIR"]), hook, now)
+    _label(project, {turn.prompt: turn.label for turn in AFTERNOON.turns if turn.label})
     return project
+
+
+def _label(project: Path, labels: Mapping[str, str]) -> None:
+    """Names checkpoints by the text of the prompt that they stand before."""
+    from ..store.api import Store
+
+    store = Store.open(project)
+    tree = store.tree()
+    texts = {entry.id: entry.text for entry in tree.entries if entry.kind == "prompt"}
+    for point in tree.points:
+        if point.reason == "prompt" and (label := labels.get(texts.get(point.entry, ""))):
+            store.label(point.id, label)
 
 
 def show(folder: Path, call: Call, *, kept: bool) -> int:

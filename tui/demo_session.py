@@ -96,8 +96,8 @@ class Claude:
 
 def play(afternoon: Afternoon, project: Path, config: Path, hook: Hook, now: int) -> Claude:
     """Makes the project, then plays the session so that it ends a little before `now` (nanoseconds)."""
-    prepare(project)
     first = afternoon.turns[0].minutes
+    prepare(project, now - (first * 60 + 3600) * SECOND)
     claude = Claude(project, config, hook, now - (first * 60 + 20) * SECOND)
     claude.tell("SessionStart", source="startup", model=MODEL)
     claude.line({"type": "mode", "mode": "normal", "sessionId": claude.session})
@@ -110,8 +110,8 @@ def play(afternoon: Afternoon, project: Path, config: Path, hook: Hook, now: int
     return claude
 
 
-def prepare(project: Path) -> None:
-    """The shop as it is before the session: committed, with a remote beside it to push to."""
+def prepare(project: Path, moment: int) -> None:
+    """The shop as it is before the session: committed at that time, with a remote beside it to push to."""
     for path, content in SHOP.items():
         file = project / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -124,9 +124,10 @@ def prepare(project: Path) -> None:
         ["add", "-A"],
         ["commit", "-q", "-m", "A small tea shop"],
         ["init", "-q", "--bare", "--initial-branch=main", str(remote)],
-        ["remote", "add", "origin", str(remote)],
+        ["remote", "add", "origin", os.path.join(os.pardir, remote.name)],
     ):
-        subprocess.run(["git", *command], cwd=project, env=_environment(project), check=True, capture_output=True)
+        environment = _environment(project, moment)
+        subprocess.run(["git", *command], cwd=project, env=environment, check=True, capture_output=True)
 
 
 def _turn(claude: Claude, turn: Turn) -> None:
@@ -171,7 +172,7 @@ def _act(claude: Claude, act: Act) -> None:
     about: Json = {"tool_name": name, "tool_input": tool_input, "tool_use_id": call}
     claude.tell("PreToolUse", **about)
     made = claude.assistant({"type": "tool_use", "id": call, "name": name, "input": tool_input})
-    content, result, failed = _carry_out(claude.project, act)
+    content, result, failed = _carry_out(claude.project, act, claude.now)
     claude.wait(3)
     if failed:
         claude.tell("PostToolUseFailure", **about, error=content, is_interrupt=False)
@@ -200,10 +201,10 @@ def _input(project: Path, act: Look | Write | Edit | Shell) -> tuple[str, Json]:
     return "Edit", {"file_path": path, "old_string": act.old, "new_string": act.new, "replace_all": False}
 
 
-def _carry_out(project: Path, act: Look | Write | Edit | Shell) -> tuple[str, Json, bool]:
+def _carry_out(project: Path, act: Look | Write | Edit | Shell, moment: int) -> tuple[str, Json, bool]:
     """Does it; returns the text for the agent, the structured result, and whether it failed."""
     if isinstance(act, Shell):
-        return _run(project, act.command)
+        return _run(project, act.command, moment)
     file = project / act.path
     before = file.read_text("utf-8") if file.exists() else None
     if isinstance(act, Look):
@@ -227,11 +228,11 @@ def _carry_out(project: Path, act: Look | Write | Edit | Shell) -> tuple[str, Js
     )
 
 
-def _run(project: Path, command: str) -> tuple[str, Json, bool]:
+def _run(project: Path, command: str, moment: int) -> tuple[str, Json, bool]:
     ran = subprocess.run(
         ["sh", "-c", command],
         cwd=project,
-        env=_environment(project),
+        env=_environment(project, moment),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -282,7 +283,9 @@ def _files(project: Path) -> Iterator[Path]:
     return (file for file in project.rglob("*") if file.is_file() and ".git" not in file.parts)
 
 
-def _environment(project: Path) -> dict[str, str]:
-    """What the shop's commands see: no settings of the person's git."""
+def _environment(project: Path, moment: int) -> dict[str, str]:
+    """What the shop's commands see: no settings of the person's git, and the time that is told."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return {**kept, "HOME": str(project.parent), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    own = {"HOME": str(project.parent), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    when = f"@{moment // SECOND} +0000"
+    return {**kept, **own, "GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}

@@ -291,6 +291,8 @@ class Turn:
     acts: tuple[Act, ...]
     rewound: bool = False
     """The person went back to before this prompt afterwards, in the agent's own screen: its files and its talk."""
+    label: str = ""
+    """What the person called the moment before this prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +366,27 @@ AFTERNOON = Afternoon(
             ),
         ),
         Turn(
+            55,
+            "Offer gift wrapping on the payment page, for 2 €.",
+            (
+                Edit(
+                    "templates/payment.html",
+                    "  <button>Pay</button>\n",
+                    '  <label><input type="checkbox" name="wrapped"> Wrap it as a gift, 2 €</label>\n'
+                    "  <button>Pay</button>\n",
+                ),
+                Edit(
+                    "cart.py",
+                    "def total() -> int:\n    return sum(ITEMS.values()) + shipping()\n",
+                    "def total(wrapped: bool = False) -> int:\n"
+                    "    return sum(ITEMS.values()) + shipping() + 200 * wrapped\n",
+                ),
+                Shell("python3 -m unittest", "Run the tests"),
+                Say("There is a box to tick above the button; wrapping adds 2 € to the total."),
+            ),
+            rewound=True,
+        ),
+        Turn(
             47,
             "Now redesign the payment page. It should feel modern.",
             (
@@ -375,6 +398,7 @@ AFTERNOON = Afternoon(
                 Shell("rm templates/receipt.html", "The flow ends on its own page now"),
                 Say("The payment is a five-step flow in neon now. I simplified prices to whole euros on the way."),
             ),
+            label="works",
         ),
         Turn(
             24,

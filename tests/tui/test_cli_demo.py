@@ -35,13 +35,19 @@ def test_the_session_is_read_without_a_complaint(tree: SessionTree) -> None:
     assert tree.problems == ()
     assert tree.info.title == "Payment page for the tea shop"
     kinds = [entry.kind for entry in tree.entries]
-    assert (kinds.count("prompt"), kinds.count("tool_call")) == (6, kinds.count("tool_result"))
+    assert (kinds.count("prompt"), kinds.count("tool_call")) == (7, kinds.count("tool_result"))
 
 
-def test_one_branch_was_abandoned(tree: SessionTree) -> None:
+def test_two_branches_were_abandoned_and_a_moment_got_a_name(tree: SessionTree) -> None:
     left = [branch for branch in tree.branches if branch.state == "left"]
-    assert [branch.title for branch in left] == ["Could the form open in a popup instead of a page of its own?"]
-    assert tree.branch_of[tree.here.talk or ""] != left[0].name
+    assert sorted(branch.title for branch in left) == [
+        "Could the form open in a popup instead of a page of its own?",
+        "Offer gift wrapping on the payment page, for 2 €.",
+    ]
+    assert tree.branch_of[tree.here.talk or ""] not in [branch.name for branch in left]
+    labelled = next(point for point in tree.points if point.label)
+    redesign = next(entry for entry in tree.entries if entry.id == labelled.entry)
+    assert (labelled.label, redesign.kind, "redesign" in redesign.text) == ("works", "prompt", True)
 
 
 def test_every_checkpoint_stands_at_its_entry_in_time_and_place(tree: SessionTree) -> None:
@@ -127,7 +133,7 @@ def test_a_kept_demo_needs_an_empty_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("when", ["while it is built", "while it is open"])
 def test_ended_by_a_signal_it_leaves_nothing_behind(number: signal.Signals, when: str, tmp_path: Path) -> None:
     talk = Talk("demo", env=_environment(tmp_path / "temporary"))
-    talk.until("Playing" if when == "while it is built" else "Now redesign the payment page")
+    talk.until("Playing" if when == "while it is built" else "Now redesign")
     talk.child.send_signal(number)
     assert talk.close() == 128 + number
     assert list((tmp_path / "temporary").iterdir()) == []
