@@ -31,7 +31,7 @@ class Signs:
     pin: str = "◆"
     mark: str = "◇"
     back: str = "↩"
-    fork: str = "⑂"
+    fork: str = "⎇"
     agent: str = "↳"
     compaction: str = "≡"
     more: str = "…"

@@ -98,6 +98,15 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def home_relative(folder: str) -> str:
+    """A folder as people write it."""
+    from pathlib import Path
+
+    home = str(Path.home())
+    shown = "~" + folder[len(home) :] if folder == home or folder.startswith(home + "/") else folder
+    return one_line(shown)
+
+
 def size(number: int) -> str:
     """Bytes in decimal units: "48 MB"."""
     import humanize

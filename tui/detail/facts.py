@@ -12,7 +12,7 @@ from ...store.text import path_text
 from ..rows import Row
 from ..widgets.flow import Part
 from ..widgets.sheet import BLANK, Paragraph, text
-from ..words import count, covered_facts, duration, full_time, listing, moment, one_line, signed, size
+from ..words import count, covered_facts, duration, full_time, home_relative, listing, moment, one_line, signed, size
 from .asked import Asked
 from .heading import reason
 
@@ -202,7 +202,8 @@ def entry_facts(asked: Asked, entry: Entry) -> Pairs:
     for name, value in told.items():
         if name not in OF_A_RECORD:
             is_count = name.startswith("tokens") and value.isdigit()
-            pairs.append((name[:1].upper() + name[1:], f"{int(value):,}" if is_count else value))
+            shown = home_relative(value) if name == "folder" else value
+            pairs.append((name[:1].upper() + name[1:], f"{int(value):,}" if is_count else shown))
     if entry.span is not None:
         place = f"{size(entry.span.length)}, byte {entry.span.offset:,} of {entry.span.file}"
         pairs.append(("Record", place))
@@ -215,7 +216,7 @@ def session_facts(asked: Asked) -> Pairs:
     branch = asked.outline.tree.branch_of.get(entry.id, "") if entry else ""
     files = f"{count(len(info.files), 'file')}, {size(info.bytes)}" if info.files else ""
     pairs = [("Id", entry.session if entry else info.id), ("Agent", naming.agent(info.agent) if info.agent else "")]
-    pairs += [("Branch", branch), ("Folder", info.cwd), ("Written in", files)]
+    pairs += [("Branch", branch), ("Folder", home_relative(info.cwd)), ("Written in", files)]
     return [pair for pair in pairs if pair[1]]
 
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from ..outline import Outline
 from ..spans import Span
 from ..theme import Signs
-from ..words import agent, count, duration, one_line, size
+from ..words import agent, count, duration, home_relative, one_line, size
 
 if TYPE_CHECKING:
     from ...store.api import Status
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 
 TABS = {"conversation": "1", "files": "2", "facts": "4"}
 """What the detail can tell, and the keys."""
-
-
-def home_relative(folder: str) -> str:
-    """A folder as people write it."""
-    from pathlib import Path
-
-    home = str(Path.home())
-    shown = "~" + folder[len(home) :] if folder == home or folder.startswith(home + "/") else folder
-    return one_line(shown)
 
 
 def header(outline: Outline, root: str, signs: Signs, width: int) -> list[Span]:

@@ -78,7 +78,7 @@ class OperationsScreen(ListScreen, Outcomes):
         for operation in found:
             if heading != (heading := day(operation.time, now)):
                 items.append(Item(f"day {heading}", (heading,), heading=True))
-            at, summary = moment(operation.time, now)[-5:], one_line(operation.summary)
+            at, summary = moment(operation.time, now)[-5:], _said(operation)
             sign = self.app.signs.here if operation.id == here else ""
             stands = operation.undoable or not (operation.redoable or operation.kind in ("undo", "redo"))
             inks = () if stands else ("", "muted", "muted", "muted", "muted")
@@ -110,7 +110,7 @@ class OperationsScreen(ListScreen, Outcomes):
         operation = self.operations.get(self.list.item.key) if self.list.item else None
         told: list[Paragraph] = []
         if operation is not None:
-            told.append(Paragraph([(f"{operation.kind}  ", "strong"), (one_line(operation.summary), "text")], hang=2))
+            told.append(Paragraph([(f"{operation.kind}  ", "strong"), (_said(operation), "text")], hang=2))
             told.append(text(self._way(operation), "muted"))
         self.query_one("#about", Told).show(told)
 
@@ -172,3 +172,9 @@ class OperationsScreen(ListScreen, Outcomes):
             missed = result.failed or result.late_conflicts
             if not missed:
                 self.call_after_refresh(self._step, way.kind, way.at + 1, way.of)
+
+
+def _said(operation: Operation) -> str:
+    """What was done, without its kind, which stands before it."""
+    summary = one_line(operation.summary)
+    return summary.removeprefix(f"{operation.kind} of: ").removeprefix(f"{operation.kind} ")

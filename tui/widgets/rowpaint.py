@@ -89,7 +89,7 @@ def _branch(row: Row, text: str, state: State, look: Look) -> list[Span]:
     return [
         *([(name, "chip"), ("  ", "text")] if name else []),
         *_found(text, "muted", look.needle),
-        (f"  {told}, {count(row.entries, 'entry', 'entries')}", "faint"),
+        *([(f"  {told}, {count(row.entries, 'entry', 'entries')}", "faint")] if row.entries else []),
         *_summed_up(row, state, look),
     ]
 
