@@ -55,9 +55,12 @@ def first_line(text: str, limit: int = 300) -> str:
     head = text[: limit + 1]
     line, feed, _ = head.partition("\n")
     line = line.strip()
-    if line and line.isprintable() and (feed or len(head) <= limit):
+    if line and line.isprintable():
         # Nearly every text: one plain line, or a plain first one.
-        return line
+        if feed or len(head) <= limit:
+            return line
+        if line[0] == head[0]:
+            return line[: limit - 1].rstrip(" ") + _ELLIPSIS
     start = _compiled(_WORD).search(text)
     if start is None:
         return ""

@@ -31,9 +31,16 @@ def prompt_text(parts: Sequence[Data]) -> str:
     return "\n".join(texts)
 
 
-def asked(parts: Sequence[Data]) -> Face | None:
-    """A message in the person's role; None when nothing of it was theirs."""
+def asked(parts: Sequence[Data]) -> tuple[tuple[Face, ...], str]:
+    """A message in the person's role, no face when nothing of it was theirs; and what was typed, in full."""
     text = prompt_text(parts)
+    if len(parts) == 1 and text.strip() and parts[0].type == "text":
+        return (Face("prompt", first_line(text if "\n" in text else text.strip())),), text
+    face = _asked(parts, text)
+    return () if face is None else (face,), text
+
+
+def _asked(parts: Sequence[Data], text: str) -> Face | None:
     others = [_attached(part) for part in parts if part.type in ("file", "agent") and not part.synthetic]
     if text.strip():
         flavour = "command" if any(part.type == "subtask" for part in parts) else ""

@@ -27,6 +27,7 @@ from . import NAME, data_home, database, storage
 from .faces import prompt_text
 from .places import databases, is_pending, pending_folder, split
 from .records import Data, Json, decode_data, dumped, ids_in, nanoseconds, session_of
+from .stored import Stored
 from .tables import Unread, reading
 
 UNREAD = "unread-"
@@ -119,10 +120,11 @@ class _Below:
 def source_of(file: str) -> Source:
     """What a name of `SessionInfo.files` stands for."""
     path, session = split(file)
-    stamper = None
     if session:
-        stamper = partial(database.stamp, path, session)
-    elif not is_pending(file):
+        stored, stamper = Stored(path, session), partial(database.stamp, path, session)
+        return Source(file, stored, grows=False, stamper=stamper, ids=ids_in)
+    stamper = None
+    if not is_pending(file):
         stamper = partial(storage.stamp, file)
     return Source(file, partial(open_file, file), grows=False, stamper=stamper, ids=ids_in)
 

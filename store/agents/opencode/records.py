@@ -151,10 +151,27 @@ class Line(Struct, gc=False):
     what: str = ""
 
 
+class Message(Struct, gc=False):
+    """A message with its parts, and where its lines stand."""
+
+    id: str
+    data: Data
+    offset: int
+    length: int
+    gone: bool = False
+    parts: list[tuple[str, Data, int, int]] = []
+
+
 reading = Records(Line, (b'{"kind":"',))
 decode_line = msgspec.json.Decoder(Line).decode
 decode_data = msgspec.json.Decoder(Data).decode
-_LINE_ENDS = re.compile(rb"[\r\n]+")
+_NUMBERS = (int, float)
+_BLANKS = bytes.maketrans(b"\r\n", b"  ")
+MESSAGE_LENGTH, PART_LENGTH = (
+    len(b'{"kind":"message","id":"","data":}'),
+    len(b'{"kind":"part","id":"","message":"","data":}'),
+)
+"""Bytes of a line without its ids, its JSON and its line feed, where each id is a plain word."""
 _NAMED = re.compile(rb'\{"kind":"(?:message|part)","id":"([^"\\]*)"')
 
 
@@ -185,8 +202,8 @@ def problem_line(what: str) -> bytes:
 
 
 def one_line(data: bytes) -> bytes:
-    """JSON on one line: outside of strings a line end means nothing, inside of them it is written as an escape."""
-    return _LINE_ENDS.sub(b" ", data) if b"\n" in data or b"\r" in data else data
+    """JSON on one line, as long as before: outside of strings a line end means what a blank does."""
+    return data.translate(_BLANKS) if b"\n" in data or b"\r" in data else data
 
 
 def dumped(value: object) -> bytes:
@@ -196,7 +213,7 @@ def dumped(value: object) -> bytes:
 
 def nanoseconds(milliseconds: object) -> int:
     """OpenCode's times, which are milliseconds, as nanoseconds; 0 for what is none."""
-    if isinstance(milliseconds, int | float) and 0 <= milliseconds < 1 << 53:
+    if isinstance(milliseconds, _NUMBERS) and 0 <= milliseconds < 1 << 53:
         return int(milliseconds) * MILLISECOND
     return 0
 

@@ -149,8 +149,12 @@ class Tables:
 
     def messages(self, session: str) -> list[tuple[str, bytes]]:
         """Id and JSON of a session's messages, in OpenCode's own order."""
+        return [(text(uid), data_of(data)) for uid, data in self.message_rows(session)]
+
+    def message_rows(self, session: str) -> list[tuple[object, object]]:
+        """The same as the database gives it."""
         query = f"SELECT id, data FROM message WHERE session_id = ? ORDER BY {self._order}"
-        return [(text(uid), data_of(data)) for uid, data in self.connection.execute(query, (session,))]
+        return self.connection.execute(query, (session,)).fetchall()
 
     def parts(self, message: str) -> Iterator[tuple[str, bytes]]:
         """Id and JSON of a message's parts, in order."""
@@ -162,17 +166,25 @@ class Tables:
 
         The database puts the lines together: that and one query for all takes half of the time.
         """
+        for message, uid, line in self._of_parts(_PART_LINE, session):
+            if not _is_line(line) or not _is_word(uid) or not _is_word(message):
+                query = "SELECT data FROM part WHERE id = CAST(? AS TEXT)"
+                row = self.connection.execute(query, (uid,)).fetchone()
+                line = part_line(text(uid), text(message), data_of(row[0] if row else None))
+            yield text(message), text(uid), line
+
+    def part_rows(self, session: str) -> Iterator[tuple[Any, Any, Any]]:
+        """Message, id and JSON of every part of a session as the database gives them, in the order of `messages`."""
+        return self._of_parts("p.data", session)
+
+    def _of_parts(self, what: str, session: str) -> Iterator[tuple[Any, Any, Any]]:
         order = ", ".join(f"m.{column}" for column in self._order.split(", "))
         # Behind the row's own number the order is that of the indices, so that nothing is sorted.
-        rows = self.connection.execute(
-            f"SELECT p.message_id, p.id, {_PART_LINE} FROM message m CROSS JOIN part p ON p.message_id = m.id"
+        return self.connection.execute(
+            f"SELECT p.message_id, p.id, {what} FROM message m CROSS JOIN part p ON p.message_id = m.id"
             f" WHERE m.session_id = ? ORDER BY {order}, m.rowid, p.id",
             (session,),
         )
-        for message, uid, line in rows:
-            if not _is_line(line) or not _is_word(uid) or not _is_word(message):
-                line = self.line(text(uid))
-            yield text(message), text(uid), line
 
     def line(self, uid: str) -> bytes:
         """The line of one row, a message with all its parts; b"" when it is not there."""
@@ -198,8 +210,10 @@ class Tables:
         """Whether OpenCode ever removed a message or a part of a session."""
         if not {"aggregate_id", "seq", "type", "data"} <= set(self.columns["event"]):
             return False
-        query = "SELECT 1 FROM event WHERE aggregate_id = ? AND type LIKE 'message.%removed%' LIMIT 1"
-        return self.connection.execute(query, (session,)).fetchone() is not None
+        # Asked one by one, each is found in the index.
+        query = "SELECT 1 FROM event WHERE aggregate_id = ? AND type GLOB ? LIMIT 1"
+        kinds = ("message.removed*", "message.part.removed*")
+        return any(self.connection.execute(query, (session, kind)).fetchone() is not None for kind in kinds)
 
     def marks(self, session: str) -> tuple[object, ...]:
         """What is another one whenever something of a session changed."""
@@ -258,7 +272,9 @@ def _plain(data: object) -> object:
 
 
 _PART_LINE = (
+    "CASE WHEN typeof(p.data) IN ('text', 'blob') THEN "
     """'{"kind":"part","id":"' || p.id || '","message":"' || p.message_id || '","data":' || p.data || '}' || char(10)"""
+    " END"
 )
 
 

@@ -7,7 +7,8 @@ that a revert removed (folded by their ids), the event log tells how removed row
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...model import SessionInfo
 from ..base import Source
@@ -20,8 +21,7 @@ REVERT = "@revert-"
 """In the id of the notice that stands for a pending revert."""
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct, gc=False):
     row: Row
     parent: int
     source: int
