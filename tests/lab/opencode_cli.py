@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 from collections.abc import Sequence
@@ -117,9 +118,10 @@ class OpenCodeCli(RealAgent):
     ) -> subprocess.CompletedProcess[str] | None:
         """What a program without a screen gave; None when its own server did not answer it, so that nothing happened.
 
-        It may never answer the first request after it started.
+        It may never answer the first request after it started. A prompt that it has stored already would be there
+        twice if it were started again: seconds may lie between that and the question to the model.
         """
-        asked = len(self.stub.requests)
+        before = self._happened()
         with subprocess.Popen(
             command,
             cwd=cwd or self.project,
@@ -132,11 +134,26 @@ class OpenCodeCli(RealAgent):
             try:
                 out, err = process.communicate(timeout=silence)
             except subprocess.TimeoutExpired:
-                if len(self.stub.requests) == asked:
+                # It stands still while it is judged, so that nothing can happen in between.
+                process.send_signal(signal.SIGSTOP)
+                if self._happened() == before:
                     process.kill()
                     return None
-                out, err = process.communicate(timeout=PATIENCE)
+                process.send_signal(signal.SIGCONT)
+                try:
+                    out, err = process.communicate(timeout=PATIENCE)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    raise
         return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def _happened(self) -> tuple[int, int]:
+        """How often the model was asked, and how many messages are stored; -1 while the database cannot tell."""
+        try:
+            return len(self.stub.requests), self.rows("SELECT count(*) AS n FROM message")[0]["n"]
+        except sqlite3.Error as error:
+            nothing = "no such table" in str(error) or not self.database.exists()
+            return len(self.stub.requests), 0 if nothing else -1
 
     def say(self, prompt: str) -> None:
         self.ask(prompt, *(["--continue"] if self.database.exists() else []))
