@@ -12,6 +12,7 @@ from typing import Any
 
 from frames import LONG, Frames
 from shelf import Bare, Flat, Shelf, ours
+from textual.widgets import Tree
 
 SIZE = (160, 50)
 KEYS = 60
@@ -134,7 +135,7 @@ async def of_textual(nodes: int, *, turns: bool) -> Spent:
     frames, found = Frames(app), Spent()
     async with app.run_test(size=SIZE):
         found["paint"] = [(await first.seen() - start) * 1000]
-        tree = app.query_one("#tree")
+        tree = app.query_one("#tree", Tree)
         tree.focus()
         await frames.press("down")
         found["down"] = [await frames.press("down") for _ in range(KEYS)]

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+Measure = TypeVar("Measure")
 
 
 class Run(NamedTuple):
@@ -90,7 +92,7 @@ def run(command: Sequence[str | os.PathLike[str]], folder: Path, env: Mapping[st
         return Run(spent, used.ru_maxrss / 1024, told.read().decode())
 
 
-def pair(number: int, ours: Callable[[], float], theirs: Callable[[], float]) -> tuple[float, float]:
+def pair(number: int, ours: Callable[[], Measure], theirs: Callable[[], Measure]) -> tuple[Measure, Measure]:
     """Runs both right after each other; who goes first changes from round to round."""
     if number % 2:
         second = theirs()

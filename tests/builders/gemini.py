@@ -121,7 +121,7 @@ class GeminiSession:
 
     # --- what a person sees -----------------------------------------------------------------------------------------
 
-    def prompt(self, text: str, **more: object) -> str:
+    def prompt(self, text: str, **more: Any) -> str:
         """What a person typed."""
         return self.message("user", [{"text": text}], **more)
 

@@ -35,7 +35,7 @@ FAILING = "\n".join(f"tests/test_fold.py::test_{number} FAILED" for number in ra
 
 
 def a_rich_session(project: Path) -> Recorded:
-    """Two prompts: one with Markdown, edits, thoughts and a failing shell, one with a picture and a shell that deletes."""
+    """Two prompts: one with Markdown, edits, thoughts and a failing shell, one with a picture; a shell deletes."""
     (project / "docs").mkdir(parents=True)
     (project / "docs/notes.txt").write_text("keep me\nplease\n")
     (project / "parse.py").write_text("def parse(data):\n    return data.split()\n")
@@ -58,4 +58,3 @@ def a_rich_session(project: Path) -> Recorded:
     agent.runs("rm docs/notes.txt", lambda folder: (folder / "docs/notes.txt").unlink())
     agent.stops("A picture of a tea pot.")
     return agent
-

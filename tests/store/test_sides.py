@@ -47,8 +47,8 @@ def test_a_link_that_was_put_in_place_of_a_folder_is_not_read_through(tmp_path: 
 
 
 def test_what_makes_a_state_less_than_sure_is_told_of_its_path() -> None:
-    def side(**more: frozenset[bytes]) -> sides.Side:
-        return sides.Side("", 0, {}, lambda path, node: b"", **more)
+    def side(inferred: frozenset[bytes] = frozenset(), moving: frozenset[bytes] = frozenset()) -> sides.Side:
+        return sides.Side("", 0, {}, lambda path, node: b"", inferred=inferred, moving=moving)
 
     told = sides.remarks(side(inferred=frozenset({b"f"})), side(moving=frozenset({b"f", b"g"})), b"f")
     assert told == (

@@ -120,12 +120,11 @@ class World:
         call.open = False
 
     def told(self, call: Call, left: bool) -> dict[str, object]:
-        given = {"file_path": str(self.project / call.named)} if call.named else {"command": "make"}
+        given: dict[str, object] = {"file_path": str(self.project / call.named)} if call.named else {"command": "make"}
         if left and call.tool == "Bash":
             given = {"command": "make &"}
-        return {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": given} | (
-            {"agent_id": call.subagent} if call.subagent else {}
-        )
+        agent = {"agent_id": call.subagent} if call.subagent else {}
+        return {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": given, **agent}
 
     def turn(self, session: str, begins: bool) -> None:
         """A prompt, or the end of a turn; nobody ends one while its calls are open."""
@@ -210,7 +209,7 @@ def exactly(world: World, path: str, writers: set[str], seen: Seen) -> tuple[str
 
 
 @given(st.lists(ACTS, min_size=4, max_size=24))
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 def test_who_is_told_is_who_wrote_or_unsure(tmp_path_factory: pytest.TempPathFactory, acts: list[Act]) -> None:
     world = World(tmp_path_factory.mktemp("world") / "shop")
     world.project.mkdir()

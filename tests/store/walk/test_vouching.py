@@ -121,11 +121,11 @@ def test_a_process_with_threads_is_not_copied(project: Path, monkeypatch: pytest
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        assert begun(str(project), index, (), ()) is None
+        assert begun(str(project), index, tuple, ()) is None
     finally:
         done.set()
         thread.join()
-    second = begun(str(project), index, (), ())
+    second = begun(str(project), index, tuple, ())
     assert second is not None
     second.end()
 

@@ -95,7 +95,8 @@ def test_reading_in_pieces_gives_what_reading_at_once_gives(
             file.unlink(missing_ok=True)
         if file.exists():
             # The clock of a file system is coarse: two writes in a few milliseconds have one time.
-            os.utime(file, ns=(next(times),) * 2)
+            moment = next(times)
+            os.utime(file, ns=(moment, moment))
         sources = [on_disk(str(file)) for file in files]
         conversation = following.read(info, sources)
         assert conversation == claude.read(info, sources)

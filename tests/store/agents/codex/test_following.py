@@ -72,7 +72,8 @@ def test_reading_in_pieces_gives_what_reading_at_once_gives(
             with file.open("ab") as stream:
                 stream.write(data[size:to])
         # The clock of a file system is coarse: two writes in a few milliseconds have one time.
-        os.utime(file, ns=(next(times),) * 2)
+        moment = next(times)
+        os.utime(file, ns=(moment, moment))
         same(following, info, sources)
     assert len(same(following, info, sources).entries) > 10
 

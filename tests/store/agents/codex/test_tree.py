@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from forkpoint.store import agents
+from forkpoint.store.model import SessionInfo
 
 from tests.builders.codex import CodexSession
 from tests.builders.reading import by_text, read_only, texts
@@ -78,7 +79,7 @@ def test_a_fork_that_copies_history_shows_it_once(project: Path, machine: Path) 
         assert len(conversation.entries) == 6
 
 
-def _sessions(session: CodexSession) -> list[object]:
+def _sessions(session: CodexSession) -> list[SessionInfo]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CODEX_HOME", str(session.home))
         return list(codex.sessions(str(session.cwd)))

@@ -11,6 +11,7 @@ from forkpoint.store.agents.base import Source
 from forkpoint.store.agents.forms import jsonl
 from forkpoint.store.agents.forms.following import Following
 from forkpoint.store.agents.forms.regular import open_regular
+from forkpoint.store.agents.gemini.reader import follow
 
 from tests.builders.gemini import GeminiSession, as_json
 
@@ -54,7 +55,7 @@ def same(following: Following, shop: Path) -> None:
 
 
 def test_at_each_step_of_its_life(session: GeminiSession, shop: Path) -> None:
-    following = gemini.follow()
+    following = follow()
     for step in a_life(session):
         step()
         same(following, shop)
@@ -63,7 +64,7 @@ def test_at_each_step_of_its_life(session: GeminiSession, shop: Path) -> None:
 def test_at_each_byte_that_comes(session: GeminiSession, shop: Path) -> None:
     for step in a_life(session):
         step()
-    data, following = session.file.read_bytes(), gemini.follow()
+    data, following = session.file.read_bytes(), follow()
     at = data.index(b"One") + 200
     session.file.write_bytes(data[:at])
     for place in range(at, len(data), 97):
@@ -73,7 +74,7 @@ def test_at_each_byte_that_comes(session: GeminiSession, shop: Path) -> None:
 
 
 def test_a_file_that_shrank_or_was_replaced_is_read_again(session: GeminiSession, shop: Path) -> None:
-    following = gemini.follow()
+    following = follow()
     for text in ("One", "Two", "Three"):
         session.prompt(text)
     same(following, shop)
@@ -86,7 +87,7 @@ def test_a_file_that_shrank_or_was_replaced_is_read_again(session: GeminiSession
 
 
 def test_only_what_is_new_is_read(session: GeminiSession, shop: Path, monkeypatch) -> None:
-    following = gemini.follow()
+    following = follow()
     for number in range(50):
         session.prompt(f"Prompt {number}")
     (info,) = gemini.sessions(str(shop))
@@ -107,7 +108,7 @@ def test_only_what_is_new_is_read(session: GeminiSession, shop: Path, monkeypatc
 
 
 def test_a_session_of_the_old_form_is_read_anew_when_it_changed(session: GeminiSession, shop: Path) -> None:
-    following = gemini.follow()
+    following = follow()
     session.prompt("One")
     file = as_json(session)
     same(following, shop)

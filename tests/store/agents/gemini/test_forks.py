@@ -39,7 +39,7 @@ def said(made: Fork) -> list[str]:
 
 def _said(record: Json) -> str:
     content = record["content"]
-    parts = [{"text": content}] if isinstance(content, str) else content
+    parts: list[Json] = [{"text": content}] if isinstance(content, str) else content
     texts = [part["text"] if "text" in part else f"answers {part['functionResponse']['name']}" for part in parts]
     return " ".join([*texts, *(f"calls {call['name']}" for call in record.get("toolCalls", []))]).strip()
 

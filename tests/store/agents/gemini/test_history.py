@@ -168,7 +168,7 @@ def test_a_checkpoint_of_the_program_s_own_tells_the_whole_folder(
     (shop / "deep" / "er" / "run.sh").chmod(0o755)
     session.prompt("First")
     uid = session.reply("I write")
-    args = {"file_path": str(shop / "new.txt"), "content": "new\n"}
+    args: dict[str, object] = {"file_path": str(shop / "new.txt"), "content": "new\n"}
     repository = snapshot(session, shop, "write_file", args)
     before = everything(repository)
     job = session.writing("new.txt", "new\n")
@@ -199,7 +199,7 @@ def test_a_checkpoint_in_the_middle_of_a_turn_is_concluded(session: GeminiSessio
 
 def test_a_repository_that_is_gone_leaves_what_the_records_tell(session: GeminiSession, read: Read, shop: Path) -> None:
     session.prompt("First")
-    args = {"file_path": str(shop / "new.txt"), "content": "new\n"}
+    args: dict[str, object] = {"file_path": str(shop / "new.txt"), "content": "new\n"}
     repository = snapshot(session, shop, "write_file", args)
     session.write("new.txt", "new\n")
     for name in ("objects", "HEAD"):

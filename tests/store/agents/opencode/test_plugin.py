@@ -176,16 +176,16 @@ def test_the_plugin_that_was_loaded_first_speaks_alone(tmp_path: Path) -> None:
 
 
 def test_it_is_one_file_of_ours_for_the_person_or_the_project(tmp_path: Path, machine: Path) -> None:
-    options = {"root": tmp_path, "backups": tmp_path / "backups"}
-    change = settings.install(everywhere=True, executable="/opt/forkpoint", **options)
+    backups = tmp_path / "backups"
+    change = settings.install(everywhere=True, executable="/opt/forkpoint", root=tmp_path, backups=backups)
     assert change.file == str(machine / ".config" / "opencode" / "plugin" / "forkpoint.js")
     assert settings.hooks_problem(tmp_path) == "installed, but its program is gone (/opt/forkpoint)"
-    settings.uninstall(everywhere=True, **options)
+    settings.uninstall(everywhere=True, root=tmp_path, backups=backups)
     assert not (machine / ".config").exists()
-    change = settings.install(everywhere=False, executable=sys.executable, **options)
+    change = settings.install(everywhere=False, executable=sys.executable, root=tmp_path, backups=backups)
     assert change.file == str(tmp_path / ".opencode" / "plugin" / "forkpoint.js")
     assert settings.hooks_problem(tmp_path) == ""
-    settings.uninstall(everywhere=False, **options)
+    settings.uninstall(everywhere=False, root=tmp_path, backups=backups)
     assert (settings.hooks_problem(tmp_path), (tmp_path / ".opencode").exists()) == ("not installed", False)
 
 
@@ -193,8 +193,8 @@ def test_a_file_that_is_not_ours_stays(tmp_path: Path) -> None:
     file = tmp_path / ".opencode" / "plugin" / "forkpoint.js"
     file.parent.mkdir(parents=True)
     file.write_text("export const Mine = async () => ({})\n")
-    options = {"root": tmp_path, "backups": tmp_path / "backups", "everywhere": False}
+    backups = tmp_path / "backups"
     with pytest.raises(ForkpointError, match="not ours"):
-        settings.install(executable=sys.executable, **options)
-    assert not settings.uninstall(**options).changes
+        settings.install(everywhere=False, executable=sys.executable, root=tmp_path, backups=backups)
+    assert not settings.uninstall(everywhere=False, root=tmp_path, backups=backups).changes
     assert file.read_text() == "export const Mine = async () => ({})\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ RECORDS = st.lists(
 )
 
 
-def written(records: list[tuple[dict[str, Any], str | None, str | None]]) -> bytes:
+def written(records: Sequence[tuple[dict[str, Any], str | None, str | None]]) -> bytes:
     lines = [HEAD]
     for number, (kind, uid, parent) in enumerate(records):
         stamp = f"2026-11-30T09:00:{number:02}.000Z"
