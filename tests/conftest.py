@@ -43,7 +43,7 @@ ALONE = (
 )
 """Whole names of further ones."""
 
-KEPT = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+KEPT = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TEXTUAL_SNAPSHOT_TEMPDIR")
 """Foreign by their beginning, but needed to find what is tested."""
 
 
