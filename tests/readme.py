@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import click
-from forkpoint.tui.actions import key_table
+from forkpoint.tui.actions import PLACES, actions_of, key_table
 from forkpoint.tui.commands.program import COMMANDS, program
 
 EVERYWHERE = ("folder", "json", "yes")
@@ -42,9 +42,18 @@ def _option(option: click.Option, context: click.Context) -> str:
     return name if option.is_flag else f"{name} {option.metavar or option.make_metavar(context)}"
 
 
+def action_names() -> str:
+    """What the settings call the actions that have keys, by their places."""
+    lines = [
+        f"- `{place}.` " + " ".join(f"`{action.id}`" for action in actions_of(place) if action.keys) for place in PLACES
+    ]
+    return "\n".join(lines)
+
+
 def generated(text: str) -> str:
     """The README with its generated parts as they should be."""
-    for name, content in {"commands": command_table(), "keys": key_table().rstrip("\n")}.items():
+    parts = {"commands": command_table(), "keys": key_table().rstrip("\n"), "names": action_names()}
+    for name, content in parts.items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         assert pattern.search(text), f"README.md has no place for {name}"
         text = pattern.sub(lambda found, content=content: f"{found[1]}{content}\n{found[2]}", text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def answer(arguments: Sequence[str]) -> int | None:
     """Shows the app and gives its exit code; None when the parser of the command line has to answer."""
     folder = arguments[1] if len(arguments) == 2 and arguments[0] == "-C" else None
-    if (arguments and (folder is None or not os.path.isdir(folder))) or not _in_a_terminal():
+    if (arguments and (folder is None or not os.path.isdir(folder))) or not in_a_terminal():
         return None
     from .glance import begin
 
@@ -30,7 +30,8 @@ def answer(arguments: Sequence[str]) -> int | None:
     return shown(ForkpointApp(None, folder=folder, glance=glance))
 
 
-def _in_a_terminal() -> bool:
+def in_a_terminal() -> bool:
+    """Whether keys come and the app can be drawn: TERM=dumb is a terminal that cannot do it."""
     try:
         return os.isatty(0) and os.isatty(1) and os.environ.get("TERM", "dumb") != "dumb"
     except OSError:

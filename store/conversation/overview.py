@@ -48,11 +48,19 @@ def read(workspace: Workspace, index: Index, info: SessionInfo) -> Overview:
         place = workspace.place
     conversation = workspace.held(info, sources) or agents.get(info.agent).read(info, sources)
     found = of_tree(tree.build(conversation, (), acts, (), place.root.id if place else ""))
-    stamp, told = index.told[info.key] = (_stamp(info), msgspec.json.encode(found))
+    stamp, told = index.told[info.key] = (_stamp(info), _noted(found))
     if index.file is not None:
         with suppress(ForkpointError), index.open() as connection:
             connection.execute("INSERT OR REPLACE INTO told VALUES (?, ?, ?)", (info.key, stamp, told))
     return found
+
+
+def _noted(found: Overview) -> bytes:
+    """As it is noted; nothing, so that it is read each time, where a name came from a command line and is no UTF-8."""
+    try:
+        return msgspec.json.encode(found)
+    except UnicodeEncodeError:
+        return b""
 
 
 def of_tree(built: SessionTree) -> Overview:

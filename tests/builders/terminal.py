@@ -27,8 +27,15 @@ class Terminal:
     """A terminal, of 80 columns and 24 rows if nothing else is said, with forkpoint in it."""
 
     def __init__(
-        self, cwd: Path, env: Mapping[str, str] | None = None, command: Sequence[str] = FORKPOINT, size: Size = (80, 24)
+        self,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] = FORKPOINT,
+        size: Size = (80, 24),
+        kept: int = 1 << 20,
     ) -> None:
+        """`kept`: bytes of the output that are remembered."""
+        self._kept = kept
         columns, rows = size
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -55,7 +62,7 @@ class Terminal:
             data = os.read(self._master, 1 << 16)
         except OSError:  # the other end is closed
             return False
-        self.output = (self.output + data)[-(1 << 20) :]
+        self.output = (self.output + data)[-self._kept :]
         return bool(data)
 
     def until(self, words: str) -> None:
@@ -64,6 +71,14 @@ class Terminal:
         while words.encode() not in self.output:
             assert time.monotonic() < end and self.runs, f"{words!r} never came: {self.output[-2000:]!r}"
             self.read(0.1)
+
+    def answer_no_until(self, words: str) -> None:
+        """Says no to whatever is asked, until these words come."""
+        end = time.monotonic() + 4 * LONG
+        while words.encode() not in self.output[-4096:]:
+            if not self.read(0.5):
+                assert time.monotonic() < end and self.runs, f"{words!r} never came: {self.output[-2000:]!r}"
+                self.type("n\n")
 
     def quiet(self, seconds: float = 0.3) -> None:
         """Waits until the app has written nothing and used next to no time for a while: it has taken every key."""

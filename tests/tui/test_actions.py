@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import string
+from pathlib import Path
 from typing import Any
 
 import pytest
-from forkpoint.tui.actions import ACTIONS, Action, Where, actions_of, help_lines, key_names, key_table
+from forkpoint.store.api import Store
+from forkpoint.tui.actions import ACTIONS, PLACES, Action, Where, actions_of, help_lines, key_names, key_table
 from forkpoint.tui.app import ForkpointApp
 from forkpoint.tui.screens.dialog import Dialog
 from forkpoint.tui.screens.diff import DiffScreen
@@ -23,7 +26,11 @@ from forkpoint.tui.screens.sessions import SessionsScreen
 from forkpoint.tui.widgets.bars import KeyBar
 from forkpoint.tui.widgets.lines import Lines, bindings
 from forkpoint.tui.widgets.reading import Reading
-from textual.binding import BindingsMap
+from textual.binding import Binding, BindingsMap
+
+from tests.builders.app import a_parser, frame, press, running
+from tests.builders.cli import forkpoint
+from tests.readme import README
 
 OWNERS: dict[Where, tuple[type[Any], ...]] = {
     "move": (Lines,),
@@ -127,3 +134,30 @@ def test_the_footer_fits_and_never_loses_help_and_quitting() -> None:
         assert {"help", "quit_app"} <= {action.id for action in shown}
         assert sum(bar._length(action) for action in shown) + 1 <= width
     assert {"diff", "restore", "fork"} <= {action.id for action in bar.shown(80)}
+
+
+async def test_help_of_the_command_help_of_the_app_readme_and_footers_name_the_keys_of_the_list(tmp_path: Path) -> None:
+    """One list feeds all four: each is compared with it, and with the keys that Textual was given."""
+    known = {line for place in PLACES for line in help_lines(actions_of(place))}
+    rows = re.findall(r"(?m)^\| [^|]* \| (`.+`) \| (.+) \|$", key_table())
+    assert key_table().strip() in README.read_text("utf-8")
+    assert {(keys.replace("`", ""), text) for keys, text in rows} == known
+    shown = forkpoint("--help").out.partition("Keys in the app")[2]
+    told = {line.strip().split("  ")[0] for line in shown.splitlines() if re.match(r" {2}\S", line)}
+    assert {"d", "r", "f", "u U", "ctrl+s", "? F1", "ctrl+p", "q"} <= told <= {keys for keys, _ in known}
+    a_parser(tmp_path / "headers")
+    async with running(Store.open(tmp_path / "headers"), (160, 50)) as pilot:
+        for key in ("", "d", "s", "o", "b", "question_mark"):
+            await press(pilot, *(("escape", key) if key else ()))
+            bar = pilot.app.screen.query_one(KeyBar)
+            for action in bar.actions:
+                assert action in ACTIONS
+                assert any(action.label == line.split(" ", 1)[1] for line in footer(pilot.app)), action
+                first = BindingsMap([Binding(action.keys, action.id)]).key_to_bindings
+                active = {key: found.binding.action for key, found in pilot.app.screen.active_bindings.items()}
+                assert all(active.get(key) in (action.id, "leave", "follow") for key in first), (action, active)
+
+
+def footer(app: object) -> list[str]:
+    """Its keys and labels as they stand on the screen."""
+    return [part.strip() for part in re.split(r" {2,}", frame(app).splitlines()[-1]) if " " in part.strip()]

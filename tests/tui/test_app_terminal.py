@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.app import a_parser
+from tests.builders.cli import Talk
 from tests.builders.recorded import Recorded
 from tests.builders.terminal import Terminal
 
@@ -79,6 +80,14 @@ def test_an_agent_that_cannot_be_started_is_told_in_the_app(tmp_path: Path, monk
     terminal.until("could not be started")
     terminal.until("Write a parser")
     assert terminal.close() == 0
+
+
+def test_a_terminal_without_abilities_gets_the_tree_as_text(tmp_path: Path) -> None:
+    agent = a_parser(tmp_path / "headers")
+    dumb = Talk(cwd=agent.project, env={**os.environ, "TERM": "dumb"})
+    dumb.until("Now fold continuation lines")
+    assert dumb.close() == 0
+    assert "\x1b" not in dumb.seen
 
 
 def test_a_terminal_that_goes_away_ends_the_app(tmp_path: Path) -> None:

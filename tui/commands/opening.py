@@ -7,7 +7,7 @@ import os
 import click
 
 from ...store.errors import UnsafePlace, UsageError
-from ..start import shown
+from ..start import in_a_terminal, shown
 from .call import Call, command
 from .log import show_tree
 from .look import show_everywhere
@@ -19,7 +19,7 @@ def open_app(call: Call) -> int:
         store = call.store()
     except UnsafePlace:
         store = None  # home or /: the sessions of all folders are shown
-    if not call.asks:
+    if not (call.asks and in_a_terminal()):
         if store is None:
             return show_everywhere(call)
         show_tree(call, call.need_workspace().tree())

@@ -54,6 +54,9 @@ COMMANDS: dict[str, dict[str, str]] = {
 }
 """By heading: a command's name → the module of this package that holds it."""
 
+BEGIN_WITH = ("palette", "confirm", "cancel")
+"""Keys of the app that the help names beside those of the tree's footer."""
+
 
 class Program(click.Group):
     """The group of all commands; a command's module is imported when it is called."""
@@ -72,6 +75,17 @@ class Program(click.Group):
         for heading, section in COMMANDS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, _summary(self.get_command(ctx, name))) for name in section])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The keys with which one begins, as this person has them."""
+        from ..actions import help_lines
+        from ..keys import read
+
+        actions = read().keys.actions_of("tree", "dialog", "everywhere")
+        said = {action.text for action in actions if action.footer or action.id in BEGIN_WITH}
+        told = [action for action in actions if action.text in said]
+        with formatter.section("Keys in the app (? shows those of each screen)"):
+            formatter.write_dl(help_lines(told))
 
 
 def _summary(command: click.Command | None) -> str:
