@@ -13,35 +13,86 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from forkpoint.store.api import Store
+    from PIL.Image import Image
+    from textual.pilot import Pilot
 
 HERE = Path(__file__).parent
-PICTURES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
-    "main": ((160, 44), ("K", "K", "l", "j", "j", "j")),
-    "diff": ((132, 34), ("K", "K", "d")),
-    "restore": ((112, 30), ("K", "K", "r", "b")),
+REDESIGN = ("G", "K", "K")
+"""To the prompt after which everything went wrong."""
+
+Colour = tuple[int, int, int]
+OUTSIDE = 255
+"""The palette's place of what is outside of the window."""
+ALIKE = 6
+"""Colours that differ by less in each channel are one."""
+
+
+class Picture(NamedTuple):
+    """Size in cells, and the keys that lead to it from the tree as it opens."""
+
+    size: tuple[int, int]
+    keys: tuple[str, ...]
+    acted: bool = False
+    """Whether somebody has forked and gone back by then."""
+
+
+PICTURES = {
+    "tree": Picture((150, 40), (*REDESIGN, "l", "j", "j", "j")),
+    "diff": Picture((150, 38), (*REDESIGN, "d")),
+    "side-by-side": Picture((148, 34), (*REDESIGN, "d", "s")),
+    "restore": Picture((110, 28), (*REDESIGN, "r", "b")),
+    "fork": Picture((110, 28), (*REDESIGN, "f")),
+    "search": Picture((132, 34), ("S", *"total")),
+    "forks": Picture((98, 44), ("L", *REDESIGN), acted=True),
+    "operations": Picture((110, 20), ("o", "j", "j", "j"), acted=True),
 }
-"""Name, size in cells, and the keys that lead to it."""
 
 
-async def frames() -> dict[str, str]:
+async def frames(project: Path) -> dict[str, str]:
     """The pictures as SVG."""
     from forkpoint.store.api import Store
     from forkpoint.tui.app import ForkpointApp
-    from forkpoint.tui.demo import build
 
-    project = build(Path(os.environ["FORKPOINT_HOME"]).parent, time.time_ns())
     made: dict[str, str] = {}
-    for name, (size, keys) in PICTURES.items():
+    acted = False
+    for name, picture in PICTURES.items():
+        if picture.acted and not acted:
+            act(Store.open(project))
+            acted = True
         app = ForkpointApp(Store.open(project))
-        async with app.run_test(size=size) as pilot:
-            for key in ("", *keys):
+        async with app.run_test(size=picture.size) as pilot:
+            for key in ("", *picture.keys):
                 if key:
                     await pilot.press(key)
-                await pilot.pause(0.6)  # the workers read meanwhile; a picture may take its time
+                await _settled(pilot)
             made[name] = app.export_screenshot(title=f"forkpoint — {project.name}", simplify=True)
     return made
+
+
+def act(store: Store) -> None:
+    """What a person does after a bad afternoon: tries two other ways, goes back, and thinks better of it."""
+    tree = store.tree()
+    prompts = {point.entry: point.id for point in tree.points if point.reason == "prompt"}
+    asked = [prompts[entry.id] for entry in tree.entries if entry.kind == "prompt" and entry.id in prompts]
+    store.pin(asked[0])
+    store.fork(store.plan_fork(asked[-1], name="calmer-colours"))
+    store.fork(store.plan_fork(asked[-2]))
+    store.restore(store.plan_restore(asked[-2], "files"))
+    store.undo(store.plan_undo())
+
+
+async def _settled(pilot: Pilot[None]) -> None:
+    """Waits until nothing but the look for something new is under way."""
+    await pilot.pause(0.05)
+    while not all(worker.group == "poll" or worker.is_finished for worker in pilot.app.workers):
+        await pilot.pause(0.02)
+    await pilot.pause()
 
 
 def self_contained(svg: str) -> str:
@@ -70,7 +121,42 @@ def to_png(svg: str, png: Path) -> bool:
         else:
             return False
         subprocess.run(command, check=True, capture_output=True)
+    _shrink(png)
     return True
+
+
+def _shrink(png: Path) -> None:
+    """Draws with 255 colours and a transparent one, where Pillow is there: the rest is the edges of letters."""
+    with suppress(ImportError):
+        from PIL import Image as pictures
+
+        with pictures.open(png) as opened:
+            image = opened.convert("RGBA")
+        outside = image.getchannel("A").point([255] * 128 + [0] * 128)
+        image = image.convert("RGB")
+        palette = pictures.new("P", (1, 1))
+        palette.putpalette([value for colour in _colours(image) for value in colour])
+        small = image.quantize(palette=palette, dither=pictures.Dither.NONE)
+        small.paste(OUTSIDE, mask=outside)
+        small.save(png, optimize=True, transparency=OUTSIDE)
+
+
+def _colours(image: Image) -> list[Colour]:
+    """The colours that are used most, of those that nobody can tell apart only one."""
+    counted = cast("list[tuple[int, Colour]]", image.getcolors(image.width * image.height))
+    chosen: list[Colour] = []
+    for _, colour in sorted(counted, reverse=True):
+        if not any(max(map(abs, map(int.__sub__, colour, other))) < ALIKE for other in chosen):
+            chosen.append(colour)
+        if len(chosen) == OUTSIDE:
+            break
+    return chosen + [(0, 0, 0)] * (OUTSIDE + 1 - len(chosen))
+
+
+def _demo(folder: Path) -> Path:
+    from forkpoint.tui.demo import build
+
+    return build(folder, time.time_ns())
 
 
 def main() -> int:
@@ -80,7 +166,7 @@ def main() -> int:
         os.environ["FORKPOINT_HOME"] = f"{folder}/forkpoint"
         os.environ["CLAUDE_CONFIG_DIR"] = f"{folder}/claude"
         os.environ["HOME"] = folder
-        made = asyncio.run(frames())
+        made = asyncio.run(frames(_demo(Path(folder))))
     for name, frame in made.items():
         svg = self_contained(frame)
         if to_png(svg, HERE / f"{name}.png"):
