@@ -15,7 +15,7 @@ from ...store.errors import ForkpointError
 from ..actions import Where
 from ..messages import TreeRead
 from ..outline import Outline
-from ..widgets.bars import Bar, KeyBar, Notice
+from ..widgets.bars import Bar, KeyBar, Notice, Tabs
 from ..widgets.choices import Told
 from ..widgets.diffpane import DiffPane
 from ..widgets.lines import bindings
@@ -64,7 +64,7 @@ class MainScreen(Looking):
         with Horizontal(id="panes"):
             yield Timeline(ident="tree")
             with Vertical(id="side"):
-                yield Bar(ident="tabs")
+                yield Tabs(ident="tabs")
                 yield Reading(ident="detail")
                 yield DiffPane(ident="preview")
         yield Sheet(ident="strip")

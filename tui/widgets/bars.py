@@ -73,6 +73,19 @@ class Bar(Widget):
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
 
+class Tabs(Bar):
+    """The names of tabs behind their keys, three spans each; a click on one shows it."""
+
+    async def on_click(self, event: Click) -> None:
+        at = 1
+        for number, (text, _) in enumerate(self.left):
+            at += cell_len(text)
+            if event.x < at:
+                name = self.left[number - number % 3 + 1][0].strip().lower()
+                await self.screen.run_action(f"show_{name}")
+                return
+
+
 class KeyBar(Bar):
     """The keys that work here, the most used first, as many as fit; a click does what the key does."""
 
@@ -113,7 +126,8 @@ class KeyBar(Bar):
         for action in self.shown(self.size.width):
             at += self._length(action)
             if event.x < at - 2:
-                await self.screen.run_action(action.id)
+                where = {"everywhere": self.app, "detail": self.screen.focused}.get(action.where) or self.screen
+                await where.run_action(action.id)
                 return
 
 
