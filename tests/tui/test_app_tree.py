@@ -250,7 +250,10 @@ async def test_a_checkpoint_of_another_terminal_appears_and_the_cursor_stays(age
 
 
 async def test_what_comes_out_of_sight_is_counted(agent: Recorded) -> None:
-    async with running(agent.store(), (80, 10)) as pilot:
+    for number in range(4):
+        agent.asked(f"Go on, {number}")
+        agent.stops()
+    async with running(agent.store(), (80, 15)) as pilot:
         await press(pilot, "L", "g")
         assert "new below" not in frame(pilot.app)
         agent.asked("And keep the last empty line")

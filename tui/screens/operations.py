@@ -177,4 +177,6 @@ class OperationsScreen(ListScreen, Outcomes):
 def _said(operation: Operation) -> str:
     """What was done, without its kind, which stands before it."""
     summary = one_line(operation.summary)
-    return summary.removeprefix(f"{operation.kind} of: ").removeprefix(f"{operation.kind} ")
+    for beginning in (" of: ", ": ", " "):
+        summary = summary.removeprefix(f"{operation.kind}{beginning}")
+    return summary
