@@ -25,7 +25,7 @@ from .checkpoints.deleting import Deletion
 from .checkpoints.moments import moments
 from .conversation import forking, overview, resuming, tree
 from .conversation.forking import ForkPlan
-from .conversation.keeping import keep_transcripts
+from .conversation.keeping import Keeping
 from .conversation.resuming import ResumePlan
 from .errors import Refused, UnknownId, UsageError
 from .home import data_folder
@@ -92,6 +92,9 @@ class Store:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._searching: Searching | None = None
+        self._keeping = Keeping(workspace)
+        self.unkept = False
+        """Whether conversations were looked at, and `keep` was not called since."""
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | None = None, *, home: Path | None = None) -> Store:
@@ -131,8 +134,8 @@ class Store:
 
         The newest are read, up to COUNTED bytes of files. The others keep 0 branches: they were not counted.
         """
+        self.unkept = True
         with self._working():
-            keep_transcripts(self._workspace)
             found, left = list[SessionInfo](), COUNTED
             infos = self.sessions()
             known = self.overviews(infos)
@@ -164,6 +167,18 @@ class Store:
                 return self._workspace.tree(FILES)
         return self._workspace.tree_in_passing(info)
 
+    def left_by(self, info: SessionInfo) -> tuple[int, frozenset[bytes]]:
+        """How many prompts a session has, and the paths of which its agent's own copies know a state before the last.
+
+        It is read for that, and not kept in memory.
+        """
+        if info.id == FILES:
+            return 0, frozenset()
+        conversation, states = self._workspace.in_passing(info)
+        prompts = sum(1 for entry in conversation.entries if entry.kind == "prompt" and not entry.under)
+        newest = next((state for state in reversed(states) if state.files), None)
+        return prompts, frozenset(newest.files) if newest is not None else frozenset()
+
     def moments(self) -> list[Moment]:
         """Every checkpoint and operation of the workspace, of all roots and sessions, the newest first."""
         with self._workspace.lock:
@@ -177,14 +192,37 @@ class Store:
     def tree(self, session: str | None = None) -> SessionTree:
         """The tree of a session (by the beginning of its id, or "files"); the newest one when none is named.
 
-        Transcripts that grew are read into the store first, once anything is recorded here.
+        What its transcript has more is read into the store first, once anything is recorded here; `keep` does so for
+        all others, for as long as nobody waits for an answer.
         """
+        self.unkept = True
         with self._working():
-            keep_transcripts(self._workspace)
-            built = self._workspace.tree(session)
-            problems = (Problem(what) for what in self._workspace.content().problems)
-            here = replace(built.here, dirty=self._workspace.dirty())
+            workspace = self._workspace
+            infos = workspace.sessions() if session in (None, FILES) else [workspace.session(session)]
+            if session != FILES and infos:
+                self._keeping.shown(infos[0])
+            built = workspace.tree(FILES) if session == FILES or not infos else workspace.shown(infos[0])
+            problems = (Problem(what) for what in workspace.content().problems)
+            here = replace(built.here, dirty=workspace.dirty())
             return replace(built, here=here, problems=(*built.problems, *problems))
+
+    def keep(
+        self,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
+    ) -> None:
+        """Reads what the transcripts of all sessions have more into the store, once anything is recorded here.
+
+        Those that have checkpoints come first; `seconds` limits the time that the others may take now. What cannot be
+        stored is the next call's.
+        """
+        self.unkept = False
+        self._keeping.rest(progress=progress, cancelled=cancelled, seconds=seconds)
+        place = self._workspace.place
+        if place is not None:
+            repacking.start_apart(place)
 
     def blocks(self, entry: Entry) -> list[Block]:
         """The whole text of an entry."""

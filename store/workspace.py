@@ -262,9 +262,13 @@ class Workspace:
         root = place.root.id if place is not None else ""
         infos = self.sessions() if session is None else ([] if session == FILES else [self.session(session)])
         if infos:
-            live = tuple(item for item in self.live() if session_key(item.agent, item.session) in infos[0].keys)
-            return self.tree_of(infos[0], live)
+            return self.shown(infos[0])
         return tree.of_saves(FILES, content.rows, content.operations, root, _empty_tree(self.root))
+
+    def shown(self, info: SessionInfo) -> SessionTree:
+        """The tree of a session that was just listed, with the agents that are at work on it."""
+        live = tuple(item for item in self.live() if session_key(item.agent, item.session) in info.keys)
+        return self.tree_of(info, live)
 
     def tree_of(self, info: SessionInfo, live: tuple[Live, ...] = ()) -> SessionTree:
         """The tree of a session that was just listed."""
@@ -276,14 +280,21 @@ class Workspace:
     def tree_in_passing(self, info: SessionInfo) -> SessionTree:
         """The same of a session that nobody looks at: what is read of it is not kept in memory."""
         with self.lock:
-            sources, content, place = self.sources(info), self.content(), self.place
-            if self.held(info, sources) is not None:
-                return self.tree_of(info)
-        module = agents.get(info.agent)
-        conversation = module.read(info, sources)
-        states = list(map(imports.allowed, module.file_states(conversation, self.root, sources)))
+            content, place = self.content(), self.place
+        conversation, states = self.in_passing(info)
         root = place.root.id if place is not None else ""
         return tree.build(conversation, content.rows, content.operations, states, root)
+
+    def in_passing(self, info: SessionInfo) -> tuple[Conversation, Sequence[PartialState]]:
+        """A session's conversation and the states of its agent's backups, not kept in memory; nothing waits for it."""
+        with self.lock:
+            sources = self.sources(info)
+            if self.held(info, sources) is not None:
+                read = self.conversation(info)
+                return read.conversation, read.states
+        module = agents.get(info.agent)
+        conversation = module.read(info, sources)
+        return conversation, list(map(imports.allowed, module.file_states(conversation, self.root, sources)))
 
     def dirty(self) -> int | None:
         """How many paths differ from what was last recorded.

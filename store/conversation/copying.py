@@ -1,11 +1,11 @@
-"""Takes what agents' files have more, or have otherwise, into the store's copy of a conversation.
+"""What agents' files have more, or have otherwise, than the store's copy of a conversation.
 
 What grows is read on from where it was read to, as whole lines. When it is another file by now (it shrank, or its bytes
 are not those that were read), it is read from its beginning, and what was kept before stays as a former version. What
 an agent writes anew is kept as a whole whenever its bytes differ, in pieces that versions share; a former version stays
 while it tells of something that the newer ones do not.
 
-A piece at a time is in memory.
+A piece at a time is in memory. `storing` writes what is planned here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import time
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
@@ -23,13 +22,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from ..agents.base import Source
 from ..errors import StoreDamaged
 from ..git.ids import blob_id
-from ..git.stream import Put, Stream, put, put_inline, put_tree, remove
+from ..git.stream import Put, put, put_inline, put_tree, remove
 from ..model import SessionInfo
-from ..proof import ledger
-from ..proof.witness import check_head
-from ..roots import Place
 from ..upkeep.space import Room
-from .transcripts import RECORD, REFS, Kept, Part, encode, folder_of, key, name_of, number, open_kept, segments_of
+from .transcripts import RECORD, Kept, Part, encode, folder_of, key, number, open_kept, segments_of
 
 if TYPE_CHECKING:
     from ..git.reader import Objects
@@ -48,48 +44,6 @@ Segment = tuple[int, int, bytes]
 Told = frozenset[bytes] | frozenset[str]
 
 
-def keep(
-    place: Place,
-    objects: Objects,
-    info: SessionInfo,
-    sources: Sequence[Source],
-    kept: Kept | None,
-    *,
-    rescued: bool = False,
-    wait: float = 30.0,
-) -> bool:
-    """Stores what the files of a session have more than the store has; gives whether there was anything.
-
-    Only whole lines are taken of what grows: a last line without its line feed may still be being written. `rescued`
-    notes that what the agent's backups know was stored as well. Raises Busy after `wait` seconds, StoreUnwritable.
-    """
-    plan = _Plan(objects, kept)
-    for source in sources:
-        if not source.former:
-            plan.look(source)
-    had = kept is not None and kept.rescued
-    if not plan.changed and had >= rescued:
-        return False
-    ref = REFS + name_of(info.agent, info.id)
-    with place.writing("transcripts", wait):
-        if check_head(place, objects, ref) != (kept.commit if kept else None):
-            return False  # somebody else stored them meanwhile: the next look sees what is left
-        stream = Stream(place.git_dir)
-        try:
-            changes = plan.changes(replace(info, live=False), Room(place.home), rescued=had or rescued)
-            parent = kept.commit if kept else None
-            stream.commit(ref, time.time_ns(), changes, parent=parent, read=objects.entries)
-        except OSError:
-            stream.abandon()
-            return False  # a version that could not be read to its end: the next look begins anew
-        except BaseException:
-            stream.abandon()
-            raise
-        stream.close()
-        ledger.moved(place, ref)
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class _Copy:
     """What is to be read of a source: from the cursor of its part on, or the whole of a version."""
@@ -99,7 +53,7 @@ class _Copy:
 
 
 @dataclass(slots=True)
-class _Plan:
+class Plan:
     """What is fresh of a session, and what becomes of what was kept."""
 
     objects: Objects
@@ -109,6 +63,12 @@ class _Plan:
     gone: list[Part] = field(default_factory=list[Part])
     """Former versions that tell nothing more: their segments leave the newest tree, where they may."""
     changed: bool = False
+    missed: bool = False
+    """A file could not be looked at."""
+    complete: bool = True
+    """Nothing of what was seen is left for the next look."""
+    size: int = 0
+    """Bytes of files that are to be read, about."""
     held: int = 0
     """Bytes of versions that are in memory."""
 
@@ -127,7 +87,7 @@ class _Plan:
             else:
                 self._look_at_version(source, part, stamp, inode)
         except (OSError, StoreDamaged):
-            return
+            self.missed = True
 
     def _look_at_growing(self, source: Source, part: Part | None, stamp: tuple[int, int], inode: int) -> None:
         with source.open() as stream:
@@ -168,6 +128,7 @@ class _Plan:
     def _begin(self, source: Source, part: Part) -> None:
         self.parts[source.name] = part
         self.copies.append(_Copy(source, part))
+        self.size += max(0, part.stamp[0] - part.cursor) if source.stamper is None else 0
         self.changed = True
 
     def _new_key(self, source: Source) -> str:
@@ -234,7 +195,7 @@ class _Plan:
         assert self.kept is not None
         return open_kept(self.objects, replace(self.kept, parts={name: part}), name)
 
-    def changes(self, info: SessionInfo, room: Room, *, rescued: bool) -> Iterator[Put]:
+    def changes(self, info: SessionInfo, room: Room, rescued: bool, most: int | None) -> Iterator[Put]:
         """The changes of the session's tree, each made when the one before is written."""
         shared: frozenset[str] = frozenset()
         if self.kept is not None:
@@ -244,13 +205,14 @@ class _Plan:
             if part.whole:
                 yield remove(folder_of(part).encode())
         for copy in self.copies:
-            read = _Reading(copy)
+            read = _Reading(copy, most)
             for start, end, data in read.segments():
                 path = f"{folder_of(copy.part)}/{start:014d}-{end:014d}".encode()
                 oid = blob_id(data) if copy.part.whole else ""
                 room.take(len(data))
                 yield put(0o100644, oid, path) if oid in shared else put_inline(data, path)
             self.parts[copy.source.name] = read.part
+            self.complete &= read.complete
         yield put_inline(encode(info, self.parts, rescued), RECORD.encode())
 
     def _versions_have(self) -> frozenset[str]:
@@ -262,30 +224,43 @@ class _Plan:
 class _Reading:
     """Reads the segments of one copy; `part` tells afterwards what was read."""
 
-    def __init__(self, copy: _Copy) -> None:
+    def __init__(self, copy: _Copy, most: int | None) -> None:
         self._copy = copy
+        self._most = most
         self.part: Part = copy.part
+        self.complete = True
 
     def segments(self) -> Generator[Segment]:
         """What the source has from the cursor on. Raises OSError for a version that cannot be read to its end."""
-        part, end = self.part, self.part.cursor
-        if part.whole:
-            digest = hashlib.blake2b(digest_size=16)
-            with self._copy.source.open() as stream:
-                for start, end, data in _pieces(stream):
-                    digest.update(data)
-                    yield start, end, data
-            self.part = replace(part, cursor=end, mark=digest.hexdigest())
-            return
+        return self._of_version() if self.part.whole else self._of_growing()
+
+    def _of_version(self) -> Generator[Segment]:
+        end, digest = 0, hashlib.blake2b(digest_size=16)
+        with self._copy.source.open() as stream:
+            for start, end, data in _pieces(stream):
+                digest.update(data)
+                yield start, end, data
+        self.part = replace(self.part, cursor=end, mark=digest.hexdigest())
+
+    def _of_growing(self) -> Generator[Segment]:
+        begun = end = self.part.cursor
         try:
             with self._copy.source.open() as stream:
                 for segment in _whole_lines(stream, end):
                     yield segment
                     end = segment[1]
-                    self.part = replace(part, cursor=end)
-                self.part = replace(part, cursor=end, mark=_mark(stream, end))
+                    self._ends(end, "", complete=False)
+                    if self._most is not None and end - begun >= self._most and segment[2][-1:] in (b"", b"\n"):
+                        self._ends(end, _mark(stream, end), complete=False)
+                        return
+                self._ends(end, _mark(stream, end), complete=True)
         except OSError:
             return  # what was read of it is whole; the next look goes on from there
+
+    def _ends(self, end: int, mark: str, *, complete: bool) -> None:
+        """Notes how far it was read; without the stamp the next look does not take it for read to its end."""
+        stamp = self._copy.part.stamp if complete else (0, 0)
+        self.part, self.complete = replace(self.part, cursor=end, mark=mark, stamp=stamp), complete
 
 
 def _inode(source: Source) -> int:

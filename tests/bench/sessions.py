@@ -39,6 +39,14 @@ found = module.sessions(sys.argv[2])
 print(time.perf_counter() - start)
 assert len(found) == int(sys.argv[3]), len(found)
 """
+FIRST = """
+import sys, time
+from forkpoint.store.api import Store
+start = time.perf_counter()
+assert Store.open(sys.argv[1]).tree().entries
+print(time.perf_counter() - start)
+"""
+"""The others are not stored by it, so that each round is a first one."""
 LOOK = """
 import os, sys, time
 files = open(sys.argv[1]).read().splitlines()
@@ -99,7 +107,10 @@ def names() -> list[str]:
 
 def listing(folder: Path, rounds: int, count: int) -> list[Figure]:
     """The list of that many sessions of each agent against looking at both ends of each file."""
-    return [_listing(agent, folder / agent, rounds, count) for agent in names()]
+    return [
+        *(_listing(agent, folder / agent, rounds, count) for agent in names()),
+        _first(folder / "first", rounds, count),
+    ]
 
 
 def reading(folder: Path, rounds: int, megabytes: int) -> list[Figure]:
@@ -127,6 +138,18 @@ def _listing(agent: str, folder: Path, rounds: int, count: int) -> Figure:
     )
     shutil.rmtree(folder)
     return figure
+
+
+def _first(folder: Path, rounds: int, count: int) -> Figure:
+    """The newest of so many sessions that the store has nothing of yet."""
+    project, home = _place(folder)
+    env = _home(home)
+    _sparse("claude", project, home, count)
+    run([sys.executable, "-m", "forkpoint.tui.cli", "-C", str(project), "save"], folder, env)
+    ours = partial(_seconds, FIRST, folder, env, str(project))
+    times = pairs(rounds, ours, partial(_seconds, LIST, folder, env, "claude", str(project), str(count)))
+    shutil.rmtree(folder)
+    return Figure(f"first tree with {count:,} new sessions", "listing them", 5.0, None, *times, "ms")
 
 
 def _reading(agent: str, folder: Path, rounds: int, megabytes: int) -> list[Figure]:

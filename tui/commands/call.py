@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ...store.api import Store
 
 
+SPARE = 1.0
+"""Seconds that a command takes behind its answer for conversations that have no checkpoint."""
+
+
 @dataclass(slots=True)
 class Call:
     """One run of a command."""
@@ -56,6 +60,13 @@ class Call:
             if self.opened.interrupted and not self.tells_itself:
                 self.warn_of_interruption()
         return self.opened
+
+    def keep_conversations(self) -> None:
+        """Once the answer is out, reads into the store what agents wrote since, where the answer was about that."""
+        if self.opened is not None and self.opened.unkept:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            self.opened.keep(seconds=SPARE)
 
     def warn_of_interruption(self) -> None:
         """A line on the error output, so that no command passes over it; the answer of the command stays as it is."""
@@ -163,7 +174,10 @@ def command(name: str, **settings: object) -> Callable[[Callable[..., int | None
     def make(function: Callable[..., int | None]) -> click.Command:
         @functools.wraps(function)
         def start(**arguments: Any) -> int:
-            return function(call_of(click.get_current_context()), **arguments) or 0
+            call = call_of(click.get_current_context())
+            code = function(call, **arguments) or 0
+            call.keep_conversations()
+            return code
 
         return click.command(name, context_settings=settings)(place(start))
 

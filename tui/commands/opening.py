@@ -23,6 +23,7 @@ def open_app(call: Call) -> int:
         if store is None:
             return show_everywhere(call)
         show_tree(call, call.need_workspace().tree())
+        call.keep_conversations()
         return 0
     from ..app import ForkpointApp
 

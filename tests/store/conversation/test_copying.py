@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import pytest
 from forkpoint.store.agents.base import Source
-from forkpoint.store.conversation import copying, transcripts
+from forkpoint.store.conversation import copying, storing, transcripts
 from forkpoint.store.git.reader import Objects
 from forkpoint.store.home import data_folder
 from forkpoint.store.model import SessionInfo
@@ -49,7 +49,7 @@ class Copied:
 
     def look(self, *sources: Source) -> bool:
         before = self.kept
-        grew = copying.keep(self.place, Objects(self.place.git_dir), self.info, sources, before)
+        grew = storing.keep(self.place, Objects(self.place.git_dir), self.info, sources, before)
         after = self.kept
         assert grew == (after != before)
         if before is not None and after is not None:
@@ -201,7 +201,7 @@ def test_a_store_of_before_there_were_versions_is_gone_on_from(place: Place, log
     old = {"info": plain["info"], "cursors": {str(log): 4}, "rescued": False}
     kept = transcripts.decode(json.dumps(old).encode(), copied.kept.commit)
     log.write_bytes(b"one\ntwo\n")
-    assert copying.keep(place, Objects(place.git_dir), copied.info, [on_disk(log)], kept)
+    assert storing.keep(place, Objects(place.git_dir), copied.info, [on_disk(log)], kept)
     assert copied.told() == [("session.jsonl", "", b"one\ntwo\n")]
 
 
