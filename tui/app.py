@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-THREADS = 3
-"""For store calls: a long one must not hold up the small ones that the screen waits for."""
+THREADS = 4
+"""For store calls: long ones must not hold up the small ones that the screen waits for."""
 LEAVING = frozenset({"ctrl+q", "ctrl+c"})
 """Keys that are answered while the app still starts; the others wait until it can."""
 
@@ -82,6 +83,9 @@ class ForkpointApp(App[None]):
         """The checkpoint with which the next diff compares."""
         self.searched = ""
         """What was looked for last in everything."""
+        self.kept: tuple[int, int] | None = None
+        """While conversations are read into the store: how many are, of how many."""
+        self._keeping = self._keep_again = self._ended = False
         self._clock = clock
         self._threads = ThreadPoolExecutor(THREADS, "store")
         for theme in themes():
@@ -129,6 +133,7 @@ class ForkpointApp(App[None]):
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, cast("Store", self._store))
 
     def on_unmount(self) -> None:
+        self._ended = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def on_mount(self) -> None:
@@ -153,6 +158,27 @@ class ForkpointApp(App[None]):
     async def keep_index(self) -> None:
         """Lets a search find at once what was just read."""
         await self.ask(lambda store: store.keep_up())
+
+    @work(group="conversations")
+    async def keep_conversations(self) -> None:
+        """Reads into the store what all conversations have more, one round at a time, while the app is used."""
+        self._keep_again = True
+        if self._keeping:
+            return
+        self._keeping = True
+        try:
+            while self._keep_again:
+                self._keep_again = False
+                await self.ask(self._keep)
+        finally:
+            self._keeping, self.kept = False, None
+
+    def _keep(self, store: Store) -> None:
+        def tell(done: int, all_of_them: int) -> None:
+            self.kept = (done, all_of_them)
+
+        with suppress(ForkpointError):  # what is wrong with the store is told where it is shown
+            store.keep(progress=tell, cancelled=lambda: self._ended or store is not self._store)
 
     @work(exclusive=True, group="open")
     async def open_folder(self) -> None:

@@ -53,6 +53,7 @@ class MainScreen(Looking):
         self._reading = False
         self._polling = False
         self._go_when_read = ""
+        self._told_kept: tuple[int, int] | None = None
         self._trouble = ""
         """What went wrong when something was read last: it is told once, not at every look."""
         self._former: tuple[str | None] | None = None
@@ -168,8 +169,11 @@ class MainScreen(Looking):
             self.query_one("#welcome").remove_class("-on")
         self.look()
         self.app.keep_index()
+        self.app.keep_conversations()
 
     def _follow(self) -> None:
+        if self.app.kept != self._told_kept:
+            self.show_status()
         if self._token and not self._reading and not self._polling:
             self._poll()
 
@@ -226,7 +230,11 @@ class MainScreen(Looking):
         outline, signs = self.timeline.outline, self.app.signs
         if outline is not None and self.status is not None:
             told = headline.recording(outline, self.status, signs)
-            self.query_one("#status", Bar).show(told, headline.looked_for(self.timeline, signs))
+            beside = headline.looked_for(self.timeline, signs)
+            self._told_kept = self.app.kept
+            if self._told_kept is not None:
+                beside.append(("  storing conversations, {:,} of {:,}".format(*self._told_kept), "muted"))
+            self.query_one("#status", Bar).show(told, beside)
 
     def show_tabs(self) -> None:
         self.query_one("#tabs", Bar).show(headline.tabs(self.tab))

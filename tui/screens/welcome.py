@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -16,6 +17,7 @@ from .moving import Moving
 
 if TYPE_CHECKING:
     from ...store.api import Store
+    from ...store.model import SessionInfo
 
 MOST_READ = 20
 """Sessions that are read for counting; more would take long."""
@@ -26,15 +28,20 @@ class Found:
     """What agents have left in their own files."""
 
     sessions: int
-    prompts: int
-    more: bool
+    prompts: int = 0
+    more: bool = False
     """Not every session was counted."""
-    files: int
-    """How many files have earlier states in the agent's own copies."""
+    files: frozenset[bytes] = frozenset()
+    """Those that have earlier states in the agent's own copies."""
+    counting: bool = False
+    """Sessions are still being read."""
 
 
 class Welcome(Moving):
     """Greets where no checkpoint is stored yet."""
+
+    _history: Found | None = None
+    """What was counted last."""
 
     @property
     def nothing_recorded(self) -> bool:
@@ -42,12 +49,24 @@ class Welcome(Moving):
 
     @work(exclusive=True, group="found")
     async def look_for_history(self) -> None:
-        """Counts what there is, and offers what can be done."""
+        """Counts what there is, and offers what can be done: first what is known at once, then what reading tells."""
         try:
-            found = await self.ask(count_history)
+            sessions = await self.ask(lambda store: [info for info in store.sessions() if info.id != "files"])
+            found = Found(len(sessions), counting=bool(sessions))
+            again = self._history is not None
+            self._greet(self._history or found)
+            for number, info in enumerate(sessions[:MOST_READ], 1):
+                prompts, files = await self.ask(partial(_left_by, info))
+                more = len(sessions) > number
+                counting = more and number < MOST_READ
+                found = Found(len(sessions), found.prompts + prompts, more, found.files | files, counting)
+                if not again or not counting:
+                    self._greet(found)
         except ForkpointError as error:
             self.failed(error)
-            return
+
+    def _greet(self, found: Found) -> None:
+        self._history = found
         recording = bool(self.status and self.status.recording)
         welcome = self.query_one("#welcome", Told)
         welcome.show(welcome_told(found, recording, self.status.in_use if self.status else ()))
@@ -79,23 +98,18 @@ class Welcome(Moving):
             self.read_tree()
 
 
-def count_history(store: Store) -> Found:
-    """Counts sessions, prompts, and files with earlier states."""
-    sessions = [info for info in store.sessions() if info.id != "files"]
-    prompts = 0
-    files: set[bytes] = set()
-    for info in sessions[:MOST_READ]:
-        tree = store.tree(info.key)
-        prompts += sum(1 for entry in tree.entries if entry.kind == "prompt" and not entry.under)
-        partial = [point for point in tree.points if not point.complete]
-        if partial:
-            files.update(known_paths(store, partial[-1].id))
-    return Found(len(sessions), prompts, len(sessions) > MOST_READ, len(files))
+def _left_by(info: SessionInfo, store: Store) -> tuple[int, frozenset[bytes]]:
+    return store.left_by(info)
 
 
-def known_paths(store: Store, point: str) -> set[bytes]:
-    """The paths that a partial checkpoint speaks of."""
-    return set(store.known(point))
+def _counted(found: Found) -> str:
+    words = count(found.sessions, "session")
+    if found.prompts or not found.counting:
+        words += f",{' at least' if found.more else ''} {count(found.prompts, 'prompt')}"
+    if found.files:
+        files = len(found.files)
+        words += f"; {count(files, 'file')} {'has' if files == 1 else 'have'} earlier states"
+    return f"{words} …" if found.counting else f"{words}."
 
 
 def welcome_told(found: Found, recording: bool, in_use: Sequence[str] = ()) -> list[Paragraph]:
@@ -103,11 +117,7 @@ def welcome_told(found: Found, recording: bool, in_use: Sequence[str] = ()) -> l
     head = "Recording is on; no checkpoint yet." if recording else "Nothing is recorded here yet."
     paragraphs = [text(head, "strong")]
     if found.sessions:
-        more = " at least" if found.more else ""
-        words = f"Found: {count(found.sessions, 'session')},{more} {count(found.prompts, 'prompt')}"
-        if found.files:
-            words += f"; {count(found.files, 'file')} {'has' if found.files == 1 else 'have'} earlier states"
-        paragraphs.append(text(f"{words}.", hang=2))
+        paragraphs.append(text(f"Found: {_counted(found)}", hang=2))
         paragraphs.append(text("Not known: what the shell changed.", "muted", hang=2))
     else:
         paragraphs.append(text("No agent's session was found for this folder.", hang=2))
