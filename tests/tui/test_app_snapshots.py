@@ -5,6 +5,7 @@ Text and styles of every cell are kept, for two themes and two sizes: CONTRIBUTI
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -68,13 +69,20 @@ def afternoon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LookedAt]:
     folder = base / "x".ljust(PATH - len(str(base)) - 1, "x")
     folder.mkdir()
     names = {"HOME": str(folder), "FORKPOINT_HOME": str(folder / "forkpoint")}
-    names |= {"CLAUDE_CONFIG_DIR": str(folder / "claude")}
+    names |= {
+        "CLAUDE_CONFIG_DIR": str(folder / "claude"),
+        "FORKPOINT_LEAST_FREE": "0",
+        "TZ": "UTC",
+        "LC_ALL": "C.UTF-8",
+    }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in names.items():
             patch.setenv(name, value)
+        time.tzset()
         with told_times_and_ids():
             project = a_told_afternoon(folder)
-    yield LookedAt(project, names)
+        yield LookedAt(project, names)
+    time.tzset()
 
 
 @pytest.fixture
