@@ -153,6 +153,14 @@ def _colours(image: Image) -> list[Colour]:
     return chosen + [(0, 0, 0)] * (OUTSIDE + 1 - len(chosen))
 
 
+def _make_it_afternoon() -> None:
+    """Sets a time zone in which it is twenty to five, whenever the pictures are made."""
+    now = time.gmtime()
+    minutes = (16 * 60 + 40 - now.tm_hour * 60 - now.tm_min) % (24 * 60)
+    os.environ["TZ"] = f"DEMO-{minutes // 60}:{minutes % 60:02}"
+    time.tzset()
+
+
 def _demo(folder: Path) -> Path:
     from forkpoint.tui.demo import build
 
@@ -166,6 +174,7 @@ def main() -> int:
         os.environ["FORKPOINT_HOME"] = f"{folder}/forkpoint"
         os.environ["CLAUDE_CONFIG_DIR"] = f"{folder}/claude"
         os.environ["HOME"] = folder
+        _make_it_afternoon()
         made = asyncio.run(frames(_demo(Path(folder))))
     for name, frame in made.items():
         svg = self_contained(frame)
