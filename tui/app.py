@@ -81,6 +81,8 @@ class ForkpointApp(App[None]):
         self.signs = signs or signs_for()
         self.marked: Mark | None = None
         """The checkpoint with which the next diff compares."""
+        self.text_until = 0.0
+        """Until when keys are taken for pasted text, as events count time."""
         self.searched = ""
         """What was looked for last in everything."""
         self.kept: tuple[int, int] | None = None
@@ -131,6 +133,14 @@ class ForkpointApp(App[None]):
     async def ask(self, work: Callable[[Store], Answer]) -> Answer:
         """Does something with the store on another thread; whoever was cancelled meanwhile gets no answer."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, cast("Store", self._store))
+
+    def on_key(self, event: Key) -> None:
+        """Lets a paste, which may hold a tab and the end of a line, press no button but the one that cancels."""
+        if event.time <= self.text_until and event.key == "enter":
+            from .widgets.choices import Press
+
+            if isinstance(self.focused, Press) and self.focused.id != "cancel":
+                event.prevent_default()
 
     def on_unmount(self) -> None:
         self._ended = True
