@@ -11,9 +11,6 @@ from tests.builders.terminal import Terminal
 NO_TEXT = (b"\xff", b"\xc3", b"\x28\xe9\xfe", b"\xed\xa0\x80", bytes(range(0x80, 0x100)))
 INDENTED = b"\tname\tnext\t\rwhile it:\r\n\t\tgo on\r\t\r"
 PASTED = (b"yes\rrestore both files\ngo on\r" + INDENTED + b"delete it\r\n\x08\x7fundo\r Save it all!\xe9\r") * 20
-    b"yes\rrestore both files\ngo on\r\tname\tnext\t\rwhile it:\r\n\t\tgo on\r\t\rdelete it\r\n\x08\x7fundo\r Save it all!\xe9\r"
-    * 20
-)
 
 
 def test_bytes_that_are_no_utf8_do_not_end_the_app(tmp_path: Path) -> None:
