@@ -130,7 +130,7 @@ def _label(project: Path, labels: Mapping[str, str]) -> None:
 
     store = Store.open(project)
     tree = store.tree()
-    texts = {entry.id: entry.text for entry in tree.entries if entry.kind == "prompt"}
+    texts: dict[str | None, str] = {entry.id: entry.text for entry in tree.entries if entry.kind == "prompt"}
     for point in tree.points:
         if point.reason == "prompt" and (label := labels.get(texts.get(point.entry, ""))):
             store.label(point.id, label)

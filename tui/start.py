@@ -57,7 +57,7 @@ def _leaving_in_order(app: ForkpointApp) -> Generator[None]:
     from functools import partial
 
     def end(number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGHUP:
+        if number == signal.SIGHUP and _terminal_is_gone():
             hung_up.append(number)
             _write_nowhere(app)
         leave = partial(app.exit, return_code=128 + number)
@@ -78,6 +78,17 @@ def _leaving_in_order(app: ForkpointApp) -> Generator[None]:
             # What the store is doing is done; threads of a terminal that went away while they began never end.
             app.finish()
             os._exit(128 + hung_up[0])
+
+
+def _terminal_is_gone() -> bool:
+    """Whether a hang-up is told because there is no terminal any more: `kill -HUP` tells it too."""
+    import termios
+
+    try:
+        termios.tcgetattr(0)
+    except (termios.error, OSError):
+        return True
+    return False
 
 
 def _write_nowhere(app: ForkpointApp) -> None:

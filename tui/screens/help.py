@@ -53,7 +53,9 @@ class HelpScreen(ListScreen):
 
     def load(self) -> None:
         told: list[tuple[str, str]] = []
-        for place in (*(() if "dialog" in self.places else ("move",)), *self.places, "everywhere"):
+        moves: tuple[Where, ...] = () if "dialog" in self.places else ("move",)
+        places: tuple[Where, ...] = (*moves, *self.places, "everywhere")
+        for place in places:
             name = "tree" if place == "tree" else PLACES[place]
             told += [(name.capitalize(), ""), *help_lines(self.app.choices.keys.actions_of(place))]
         told += [*(IN_DIALOGS if "dialog" in self.places else ()), *EVERYWHERE]
