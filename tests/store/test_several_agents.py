@@ -209,6 +209,7 @@ def test_a_conversation_that_was_deleted_stays_away_and_the_other_with_its_id_st
 ) -> None:
     store = Store.open(project)
     points = [point.id for point in store.tree(f"pi:{SAME}").points]
+    store.keep()
     assert _transcripts() == [SAME, f"pi.{SAME}"]
     store.delete(points, anyway=True)
     assert _transcripts() == [SAME]
@@ -221,7 +222,7 @@ def test_a_conversation_that_was_deleted_stays_away_and_the_other_with_its_id_st
 
 def test_what_is_kept_of_each_is_weighed(project: Path, claude: Recorded, pi: Pi) -> None:
     store = Store.open(project)
-    store.tree()
+    store.keep()
     told = {(item.agent, item.id): item.bytes for item in store.usage().sessions}
     assert set(told) == {("claude", SAME), ("pi", SAME)}
     assert all(size > 100 for size in told.values())
