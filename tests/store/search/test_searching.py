@@ -287,7 +287,7 @@ def test_a_conversation_that_was_damaged_in_the_store_hides_no_other(tmp_path: P
         session.turn(f"Walrus {number}")
     (tmp_path / "a.txt").write_text("a\n")
     Store.open(tmp_path).save()
-    Store.open(tmp_path).tree()
+    Store.open(tmp_path).keep()
     sessions[0].file.unlink()
     place = roots.adopt(os.path.realpath(tmp_path), data_folder())
     objects = Objects(place.git_dir)
