@@ -37,11 +37,12 @@ def test_the_line_that_is_gone_on_with_is_flat_and_the_other_indented_at_its_for
     lines = forkpoint("log").lines
     rows = [line[line.index("  ", 6) :] if line[:1].isdigit() else line for line in lines]
     turns = [row.split("●", 1)[-1].strip().split("  ")[0] for row in rows if "● " in row and "  " in row.strip()]
-    assert [turn for turn in turns if turn.isdigit()] == ["1", "2", "2", "3", "4", "5"]
-    (fork,) = [n for n, line in enumerate(lines) if "├╴" in line]
+    assert [turn for turn in turns if turn.isdigit()] == ["1", "2", "2", "3", "4", "4", "5"]
+    fork, other = [n for n, line in enumerate(lines) if "├╴" in line]
     assert "could-form-open (left, made by agent)" in lines[fork]
+    assert "offer-gift-wrapping (left, made by agent)" in lines[other]
     inner = [line for line in lines if "│" in line]
-    assert [line.split("●")[1].split()[0] for line in inner] == ["2", "Write", "Edit", "Edit"]
+    assert [line.split("●")[1].split()[0] for line in inner] == ["2", "Write", "Edit", "Edit", "4", "Edit", "Edit"]
     assert lines.index(inner[0]) == fork + 1
     assert lines[-1].endswith("◀ here")
 
@@ -74,7 +75,7 @@ def test_log_of_a_path_says_who_changed_it(shop: Path) -> None:
 
 def test_sessions_are_counted(shop: Path) -> None:
     (session,) = forkpoint("sessions", "--json").json
-    assert (session["agent"], session["title"], session["branches"]) == ("claude", "Payment page for the tea shop", 2)
+    assert (session["agent"], session["title"], session["branches"]) == ("claude", "Payment page for the tea shop", 3)
     assert session["entries"] > 40
 
 
@@ -158,7 +159,7 @@ def test_without_a_scope_and_without_a_terminal_everything_is_told_and_nothing_d
     assert "--files, --conversation or --both" in answer.err
     assert forkpoint("restore", prompt(log, "redesign")["id"], "--yes").code == 2
     assert every_file(shop) == before
-    assert forkpoint("operations", "--json").json == []
+    assert [act["kind"] for act in forkpoint("operations", "--json").json] == ["label"], "only the demo's own"
 
 
 def test_a_person_says_what_goes_back(log: dict[str, Any], shop: Path) -> None:
@@ -233,7 +234,7 @@ def test_files_are_not_restored_in_the_middle_of_an_agent_s_call(log: dict[str, 
     assert answer.code == 3
     assert "--live" in answer.err
     assert every_file(shop) == before
-    assert forkpoint("operations", "--json").json == []
+    assert [act["kind"] for act in forkpoint("operations", "--json").json] == ["label"], "only the demo's own"
 
     answer = forkpoint("restore", target, "--both", "--yes", "--live")
     assert answer.code == 0

@@ -154,7 +154,7 @@ class Gathered:
                 return ""
             if not state.former:
                 self.problems.append(Problem("two records have the same id", self.files[state.number]))
-            return f"{uid}~{noted.offset}"
+            return self._folded(state, noted, f"{uid}~{noted.offset}")  # which another file may have there, too
         original = self.index.get(more.forked)
         if original is not None and self.nodes[original].shown == noted.faces:
             self.index[uid] = original

@@ -215,6 +215,8 @@ class _Reading:
         uid = noted.uid or f"{file.notes.id}:{noted.offset}"
         if uid in self.ids:
             uid = f"{uid}~{file.notes.id}:{noted.offset}"
+            while uid in self.ids:  # a copy of the file has another record there
+                uid += "~"
         self.ids.add(uid)
         parent = file.leaf
         above = self.entries[parent] if parent >= 0 else None

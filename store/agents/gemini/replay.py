@@ -75,6 +75,7 @@ class Tree:
         """former: the files that are earlier versions of later ones; these outrank them."""
         self.nodes: list[Node] = []
         self.index: dict[str, int] = {}
+        self._ids: set[str] = set()
         self._former = former
         self._answered: set[str] = set()
         """Calls whose results are shown with them."""
@@ -160,7 +161,10 @@ class Tree:
         uid = message.id
         if uid in self.index:
             uid = f"{uid}~{message.offset}"
+            while uid in self._ids:  # another file has another message there
+                uid += "~"
             log.own[message.id] = len(self.nodes)
+        self._ids.add(uid)
         self.index.setdefault(message.id, len(self.nodes))
         self.nodes.append(Node(uid, message.time, log.file, message.offset, message.length, log.tip, faces, log.side))
         return len(self.nodes) - 1

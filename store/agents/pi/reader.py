@@ -216,6 +216,8 @@ class _Gathered:
                 self.problems.append(Problem("two records have the same id", file.name))
             # Eight digits are soon the same by chance in files that have nothing else in common.
             uid = f"{uid}~{file.session[:8]}~{noted.offset}"
+            while uid in self._index:  # a copy of the file has another record there
+                uid += "~"
         index = len(self.nodes)
         kind = noted.kind if shown else HIDDEN
         self.nodes.append(_Node(uid, shown, kind, noted.time, number, noted.offset, noted.length, noted.prompt))

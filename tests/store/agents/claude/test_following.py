@@ -104,6 +104,15 @@ def test_reading_in_pieces_gives_what_reading_at_once_gives(
         assert states == claude.file_states(conversation, "/w", sources)
 
 
+def test_records_of_three_files_with_one_id_at_one_place_are_three_rows(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in NAMES[:2]] + [tmp_path / "c.jsonl"]
+    for number, file in enumerate(files):
+        file.write_bytes(record(0, "prompt", -1, 0, 0).replace(b" 0", b" %d" % number) + b"\n")
+    info = SessionInfo(SESSION, "claude", "", 0, 0, tuple(map(str, files)), (SESSION, OTHER, "c"), cwd="/w")
+    entries = Following().read(info, [on_disk(str(file)) for file in files]).entries
+    assert len({entry.id for entry in entries}) == len({entry.text for entry in entries}) == 3
+
+
 class Counted:
     """A source that counts the bytes that are read of it."""
 
