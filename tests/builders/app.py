@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -48,6 +49,11 @@ async def running(store: Store, size: tuple[int, int] = (80, 24), **more: Any) -
 def main(app: Any) -> MainScreen:
     """The main screen, whatever stands over it."""
     return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
+
+
+def unwrapped(app: Any) -> str:
+    """The words of the screen as if its lines had no end: how a path wraps depends on where the test runs."""
+    return " ".join(re.sub(r"[│─╭╮╰╯]", " ", frame(app)).split())
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:

@@ -12,7 +12,7 @@ from forkpoint.store.api import Store
 from forkpoint.tui.screens.outcome import ForkedDialog, OutcomeDialog
 from forkpoint.tui.screens.restore import RestoreDialog
 
-from tests.builders.app import a_parser, contents, focused, frame, main, press, running, settled, until
+from tests.builders.app import a_parser, contents, focused, frame, main, press, running, settled, until, unwrapped
 from tests.builders.dialogs import told, whole
 from tests.builders.interrupting import killed_in_the_middle
 from tests.builders.recorded import Recorded
@@ -167,7 +167,7 @@ async def test_the_conversation_goes_back_as_a_branch_with_the_command_to_go_on(
     async with running(agent.store()) as pilot:
         await press(pilot, "K", "r", "c")
         await press(pilot, "ctrl+s")
-        await until(pilot, lambda: "claude --resume" in frame(pilot.app))
+        await until(pilot, lambda: "claude --resume" in unwrapped(pilot.app))
         shown = frame(pilot.app)
         assert "Continue now ctrl+s" in shown
         assert focused(pilot.app) == "cancel"

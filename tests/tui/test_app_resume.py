@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from forkpoint.tui.screens.resume import ResumeDialog
 
-from tests.builders.app import focused, frame, press, running, until
+from tests.builders.app import focused, frame, press, running, until, unwrapped
 from tests.builders.recorded import Recorded
 
 
@@ -42,7 +42,7 @@ def agent(tmp_path: Path) -> Recorded:
 async def test_the_palette_goes_on_with_the_row_s_branch(agent: Recorded, ran: list[tuple[list[str], str]]) -> None:
     async with running(agent.store(), (100, 30)) as pilot:
         await press(pilot, "ctrl+p", *"Go on", "enter")
-        await until(pilot, lambda: f"--resume {agent.session.id}" in frame(pilot.app))
+        await until(pilot, lambda: f"--resume {agent.session.id}" in unwrapped(pilot.app))
         assert "Copy command y" in frame(pilot.app)
         assert isinstance(pilot.app.screen, ResumeDialog)
         assert focused(pilot.app) == "cancel"

@@ -46,21 +46,23 @@ def test_files_that_go_back_are_told_by_what_happens_to_their_lines() -> None:
         change("notes.md", "create", added=1),
         change("run.sh", "mode", note="mode 755 → 644"),
     )
+    lost = "Goes away  fold.py · 41 lines of parse.py and 1 more file"
     assert lines(of(restored=restored), room=9) == [
-        "Restored   5 files  parse.py: 40 lines go, 22 come back",
+        lost,
+        "Restored   5 files  fold.py: goes, 24 lines",
+        "                    parse.py: 40 lines go, 22 come back",
         "                    one.py: 1 line goes, 1 comes back",
-        "                    fold.py: goes, 24 lines",
         "                    notes.md: comes back, 1 line",
         "                    run.sh (mode 755 → 644)",
     ]
-    assert lines(of(restored=restored), room=1) == ["Restored   5 files  parse.py: 40 lines go, 22 come back · 4 more"]
+    assert lines(of(restored=restored), room=1) == [lost, "Restored   5 files  fold.py: goes, 24 lines · 4 more"]
 
 
 def test_kept_conflicts_and_failures_say_why() -> None:
     shown = lines(
         of(
             kept=(change(".env", why="ignored"), change("data.bin", why="too large", note="1.2 GB")),
-            conflicts=(change("cli.py", why="your 4 lines", when=NOW - 2 * MINUTE),),
+            conflicts=(change("cli.py", "none", why="your 4 lines", when=NOW - 2 * MINUTE),),
             failed=(change("a:b", why="this file system has no such name"),),
             uncaptured=2,
         )
@@ -69,7 +71,7 @@ def test_kept_conflicts_and_failures_say_why() -> None:
         "Restored   no file",
         "Kept       2 files  .env (ignored)",
         "                    data.bin (too large, 1.2 GB)",
-        "Conflict ! 1 file   cli.py: your 4 lines, 2 min ago",
+        "Conflict ! 1 file   cli.py, your 4 lines, 2 min ago: stays as it is",
         "Fails !    1 file   a:b (this file system has no such name)",
         "           2 paths could not be captured then: left alone",
     ]
@@ -79,13 +81,14 @@ def test_what_is_discarded_stays_under_a_name() -> None:
     discarded = Discarded(
         (change("a"), change("b")), 2, ("Now fold lines", "Fix those"), NOW - 31 * MINUTE, "fold-lines"
     )
-    assert lines(of(discarded=discarded))[-1] == (
-        "Discarded  2 files as they are now · 2 prompts “Now fold lines”, “Fix those” (31 min)"
-        ": branch fold-lines, u undoes"
-    )
-    assert lines(of(scope="files", discarded=discarded))[-1] == "Discarded  2 files as they are now: u undoes"
+    lost = "Goes away  prompts “Now fold lines”, “Fix those” (31 min)"
+    both = lines(of(discarded=discarded))
+    assert both[0] == lost
+    assert both[-1] == "Discarded  2 prompts stay as branch fold-lines · 2 files in the guard: u undoes"
+    assert lines(of(scope="files", discarded=discarded))[-1] == "Discarded  2 files in the guard: u undoes"
     assert lines(of(scope="conversation", discarded=discarded)) == [
-        "Discarded  2 prompts “Now fold lines”, “Fix those” (31 min): branch fold-lines, u undoes"
+        lost,
+        "Discarded  2 prompts stay as branch fold-lines: u undoes",
     ]
 
 
@@ -126,7 +129,7 @@ def test_the_header_shortens_the_folder_first() -> None:
     outline = Outline(headers_session().tree())
     whole = bar(headline.header(outline, "/x", SIGNS, 120))
     assert whole == "Accept empty header values  Claude Code · /code/headers · 6 prompts, 18 ●"
-    assert "· …/headers ·" in bar(headline.header(outline, "/x", SIGNS, 60))
+    assert bar(headline.header(outline, "/x", SIGNS, 70)) == "Accept empty header values  …/headers · 6 prompts, 18 ●"
 
 
 def test_the_header_tells_who_is_at_work() -> None:
