@@ -70,7 +70,7 @@ async def back(pilot: Pilot[None]) -> None:
 async def too_small(pilot: Pilot[None]) -> None:
     """59 by 14 says what to do and does nothing unseen; the old size shows all as it was."""
     app = pilot.app
-    before, focus, screen = frame(app), app.focused, app.screen
+    before, focus, screen = await still(pilot), app.focused, app.screen
     for width, height in ((59, 15), (1, 1), (59, 14)):
         await pilot.resize_terminal(width, height)
         await settled(pilot)
@@ -82,8 +82,16 @@ async def too_small(pilot: Pilot[None]) -> None:
         await press(pilot, "ctrl+s")
         assert app.screen is screen and not dialog.busy
     await pilot.resize_terminal(60, 15)
-    await settled(pilot)
-    assert (frame(app), app.focused) == (before, focus)
+    assert (await still(pilot), app.focused) == (before, focus)
+
+
+async def still(pilot: Pilot[None]) -> str:
+    """What the screen shows once nothing comes any more: what follows a key by a moment, too."""
+    before = ""
+    while before != (before := frame(pilot.app)):
+        await pilot.pause(0.15)
+        await settled(pilot)
+    return before
 
 
 async def keys_told(pilot: Pilot[None]) -> None:
