@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from forkpoint.store.agents.claude import settings
 from forkpoint.store.executable import this_executable
 
+from tests.builders.scripts import PYTHON
 from tests.lab.claude_code import ClaudeCode
 
 
@@ -39,13 +39,11 @@ def has_lost_its_python(claude: ClaudeCode) -> str:
 
 
 def has_lost_a_module(claude: ClaudeCode) -> str:
-    return program(claude, f"#!{sys.executable}\nimport forkpoint_of_another_version\n")
+    return program(claude, f"{PYTHON}import forkpoint_of_another_version\n")
 
 
 def does_not_know_the_command(claude: ClaudeCode) -> str:
-    body = (
-        f"#!{sys.executable}\nimport argparse\nargparse.ArgumentParser().add_argument('--later')\nraise SystemExit(2)\n"
-    )
+    body = f"{PYTHON}import argparse\nargparse.ArgumentParser().add_argument('--later')\nraise SystemExit(2)\n"
     return program(claude, body)
 
 
@@ -81,7 +79,7 @@ def finds_a_full_disk(claude: ClaudeCode) -> str:
     if done.returncode == 0:
         (claude.store / "filler").write_bytes(b"\0" * 60_000)
         return this_executable()
-    limited = f"#!{sys.executable}\nimport resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
+    limited = f"{PYTHON}import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
     return program(claude, limited + "from forkpoint.tui.cli import main\nmain()\n")
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from forkpoint.store.agents.codex import settings
 from forkpoint.store.executable import this_executable
 
+from tests.builders.scripts import PYTHON
 from tests.lab.codex_cli import CodexCli, said
 
 DECISION = json.dumps({"systemMessage": "INJECTED", "decision": "block", "continue": False, "reason": "INJECTED"})
 PROGRAMS = {
     "has lost its Python": "#!/nowhere/bin/python3\nfrom forkpoint.tui.cli import main\nmain()\n",
-    "has lost a module": f"#!{sys.executable}\nimport forkpoint_of_another_version\n",
+    "has lost a module": f"{PYTHON}import forkpoint_of_another_version\n",
     "prints and blocks": f"#!/bin/sh\necho INJECTED >&2\necho 'INJECTED, do it'\necho '{DECISION}'\nexit 2\n",
     "hangs and prints without end": "#!/bin/sh\nwhile sleep 0.2 && head -c 100000 /dev/zero; do :; done\n",
     "finds a store that is none": "",

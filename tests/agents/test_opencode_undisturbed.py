@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 
 import pytest
 from forkpoint.store.agents.opencode import settings
 
+from tests.builders.scripts import PYTHON
 from tests.lab.opencode_cli import OpenCodeCli
 
 
@@ -30,7 +30,7 @@ def has_lost_its_python_and_blocks(opencode: OpenCodeCli) -> str:
 
 
 def hangs(opencode: OpenCodeCli) -> str:
-    return program(opencode, f"#!{sys.executable}\nimport time\ntime.sleep(600)\n")
+    return program(opencode, f"{PYTHON}import time\ntime.sleep(600)\n")
 
 
 def finds_a_store_that_is_none(opencode: OpenCodeCli) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from forkpoint.store.agents.pi import extension, settings
 from forkpoint.store.executable import this_executable
 
+from tests.builders.scripts import PYTHON
 from tests.lab.pi_cli import PiCli
 from tests.lab.terminal import wait_until
 
@@ -106,7 +106,7 @@ def test_the_person_is_told_on_the_screen_and_the_model_is_not(pi: PiCli, screen
 
 
 def test_keys_that_interrupt_pi_do_not_reach_the_program(pi: PiCli, screens: None) -> None:
-    body = f"#!{sys.executable}\nimport os, sys\n"
+    body = f"{PYTHON}import os, sys\n"
     body += (
         f"open({str(pi.folder / 'groups')!r}, 'a').write(f'{{os.getpgrp()}} {{os.getppid()}}\\n')\nsys.stdin.read()\n"
     )

@@ -8,8 +8,6 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from forkpoint.store.agents.codex import settings
-
 from . import npm
 from .real_agent import RealAgent
 from .responses_api import FREEFORM
@@ -146,6 +144,8 @@ trust_level = "trusted"
 
     def record(self) -> None:
         super().record()
+        from forkpoint.store.agents.codex import settings  # only to install the agent nothing of ours is needed
+
         self.trust(settings.hashes(str(self.config / "hooks.json")))
 
     def trust(self, hashes: Iterable[tuple[str, str]]) -> None:

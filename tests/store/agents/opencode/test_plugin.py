@@ -13,6 +13,7 @@ from forkpoint.store.agents.opencode import plugin, settings
 from forkpoint.store.errors import ForkpointError
 
 from tests.builders.opencode import Json
+from tests.builders.scripts import PYTHON
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
@@ -35,7 +36,7 @@ console.log(JSON.stringify({ asked, toasts }));
 def program(folder: Path, body: str) -> str:
     """A forkpoint that does what its body says with `payload`."""
     file = folder / "forkpoint"
-    head = f"#!{sys.executable}\nimport json, sys, time\npayload = json.loads(sys.stdin.read())\n"
+    head = f"{PYTHON}import json, sys, time\npayload = json.loads(sys.stdin.read())\n"
     file.write_text(head + body)
     file.chmod(0o755)
     return str(file)
