@@ -31,8 +31,8 @@ def test_a_fork_made_in_the_app_goes_on_in_claude_with_the_prompt_from_the_edito
         app.press("C-s")
         app.see("Continue opens it in adds first")
         app.press("C-s")
-        app.see("Just an answer, no tools")
         app.see("bypass permissions on")
+        app.see("Just an answer, no tools")  # the screen of the app before it says so, too
         app.type("/exit")
         app.see("/exit")
         app.press("Enter")
