@@ -17,7 +17,7 @@ from forkpoint.store.model import Conversation
 
 from tests.builders.gemini import GeminiSession, Job, payload
 
-ENV = {"GEMINI_PROJECT_DIR": "/work/shop"}
+ENV = {"GEMINI_PROJECT_DIR": "/code/shop"}
 Read = Callable[[], Conversation]
 
 
@@ -25,7 +25,7 @@ def test_an_event_tells_session_folder_call_and_paths(session: GeminiSession) ->
     given = {"file_path": "a.txt", "content": "a\n"}
     event = events.parse(payload("BeforeTool", session, tool_name="write_file", tool_input=given), ENV)
     assert (event.agent, event.name, event.session) == ("gemini", "BeforeTool", session.id)
-    assert (event.folder, event.cwd, event.transcript) == ("/work/shop", str(session.cwd), str(session.file))
+    assert (event.folder, event.cwd, event.transcript) == ("/code/shop", str(session.cwd), str(session.file))
     assert (event.tool, event.text) == ("write_file", "write_file a.txt")
     assert event.named == (str(session.cwd / "a.txt"),)
     assert event.call.startswith(callkeys.key("write_file", given) + "@")
